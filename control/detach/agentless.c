@@ -48,7 +48,7 @@
 #define NAP_NS		1000000
 #define STACK_HALF	(64u << 10)
 #define MAX_SILENT	4096
-#define SAME_CODE	32		/* bytes that tell the blob's code */
+#define SAME_CODE	32		/* bytes by which the blob's code is recognised */
 #define PTRACE_GET_RSEQ_CONFIGURATION_ 0x420f
 #define EFLAGS_DF	0x400ull
 
@@ -56,7 +56,7 @@ struct agentless {
 	const struct arena *a;
 	pid_t pid;
 	const struct blob *blob;
-	uint64_t base;			/* of the blob in it */
+	uint64_t base;			/* of the blob in the process */
 	uint64_t stack;
 };
 
@@ -126,8 +126,8 @@ static int write_boot(const struct agentless *s, size_t at, void *value, size_t 
 }
 
 /*
- * Its agent may open no file, and waits for memory at its socket: a fork child of another user's process, that was
- * forked while no hook saw it, or nothing more was sent.
+ * Gives the process memory if its agent may open no file, and waits at its socket: a fork child of another user's
+ * process that was forked while no hook saw it, or whose fork got no spare.
  */
 static int give_family(const struct agentless *s)
 {
@@ -195,7 +195,7 @@ static int run_through(const struct agentless *s, pid_t tid, int *sig)
 	}
 }
 
-/* Writes the values by which the thread restores itself if we are killed. */
+/* Writes the values by which the thread restores itself if this process is killed. */
 static int prepare(const struct agentless *s, const struct remote *r)
 {
 	struct uft_way_back back = remote_way_back(r);
@@ -212,8 +212,8 @@ static int prepare(const struct agentless *s, const struct remote *r)
 }
 
 /*
- * Sends the stopped thread through uft_blob_rejoin and back. At each moment its registers and mask are the program's,
- * or it can restore them itself.
+ * Sends the stopped thread through uft_blob_rejoin and back. At each moment the thread has the program's registers and
+ * mask, or can restore them itself.
  */
 static int send_in(const struct agentless *s, pid_t tid, int *sig)
 {
@@ -244,7 +244,7 @@ static int send_in(const struct agentless *s, pid_t tid, int *sig)
 		return -ESRCH;
 	task_request(PTRACE_SETSIGMASK, tid, sizeof(all), &all);
 	ret = run_through(s, tid, sig);
-	if (ret == -EAGAIN) {		/* it finds its way */
+	if (ret == -EAGAIN) {		/* the thread goes back by itself */
 		ptrace(PTRACE_INTERRUPT, tid, 0, 0);
 		late_task_add(tid);
 		return -ETIMEDOUT;
@@ -277,7 +277,8 @@ static int try_task(const struct agentless *s, pid_t tid)
 }
 
 /*
- * Ends the wait of threads for an answer of the session, to an exec for example: they are inside until then.
+ * Ends the wait of threads for an answer of the session, to an exec for example: such threads stay inside the runtime
+ * otherwise.
  */
 static void refuse_requests(const struct arena *a, pid_t pid)
 {
@@ -348,7 +349,7 @@ static void release_of(const struct arena *a, pid_t pid, int is_saved)
 	}
 }
 
-/* The stack is in use while a thread that a killed session had sent is still inside. */
+/* Waits for a thread that a killed session had sent and that is still inside: it uses the stack. */
 static void await_earlier(const struct agentless *s)
 {
 	uint64_t deadline = now_ns() + patience_ns(REJOIN_MS);
@@ -373,8 +374,8 @@ static int give_agent(const struct arena *a, struct agentless *s, struct uft_boo
 	if (ret || !s->stack || boot->version != UFT_ABI_VERSION)
 		return -EPROTO;
 	/*
-	 * One that came up after the others were listed, or is in another pid namespace, has that stack. It
-	 * has its name before it serves: until then rejoin() waits for it.
+	 * An agent that has started after the others were listed, or that is in another pid namespace, has that stack.
+	 * It has its name before it serves: until then rejoin() waits for it.
 	 */
 	if (boot->slice < a->map->nslices && arena_has(a, boot->slice) &&
 	    SHARED_LOAD(&arena_slice(a, boot->slice)->agent_tid) && agent_find(s->pid))
@@ -432,7 +433,7 @@ static int agentless_restore(const struct arena *a, struct agentless *s, int is_
 
 	if (!proc_is_ending(s->pid) && arena_is_mapped_by(a, s->pid))
 		return ret;
-	release_of(a, s->pid, is_saved);	/* or it has executed another program since */
+	release_of(a, s->pid, is_saved);	/* also if it has executed another program since */
 	return 0;
 }
 

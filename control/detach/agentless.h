@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* agentless.h - detach from processes that have our runtime but no agent. Context: control, as detach.h */
+/* agentless.h - detach from processes that have the runtime but no agent. Context: control, as detach.h */
 #ifndef UFT_CONTROL_AGENTLESS_H
 #define UFT_CONTROL_AGENTLESS_H
 
@@ -10,8 +10,9 @@
 
 /*
  * Detaches from every process that has the arena mapped and does not share memory with one of @known; or from @only.
- * The arena's session or guard must live, or be us. @is_saved: the records in their rings will be saved, so their
- * slices become DEAD instead of FREE. Returns how many processes remain; why[] has the reason of the last.
+ * The caller is the arena's session or guard, or one of them lives. @is_saved: the records in their rings will be
+ * saved, so their slices become DEAD instead of FREE. Returns how many processes remain; why[] has the reason of the
+ * last.
  */
 unsigned agentless_detach(const struct arena *a, pid_t only, int is_saved, const pid_t *known, uint32_t nknown,
 			  char *why, size_t size);

@@ -2,25 +2,25 @@
 /*
  * detach.c - detach from a target: bring it back to its state before the attach
  *
- * A detach needs the arena and the number of a slice, and nothing of the session: the guard does the same with what is
- * in the arena.
+ * A detach needs the arena and the number of a slice, and nothing of the session, so the guard can do it as well.
  *
- *	1. LEAVE: the agent stops recording and puts sites and hooks back. Sites that cannot change beside running
- *	   threads are put back once more while all tasks are stopped.
- *	2. UNHOOK: the agent puts true return addresses into all slots; the session looks at every task. Again, until
- *	   two looks in a row find no task inside (why two: runtime/trace/shadow/way_out.c).
- *	3. Tasks that still have the thread pointer of the runtime get none back (is_needed()).
- *	   The session stops the agent, has it unmap all memory of uft by system calls made at an instruction of the
- *	   vdso, its own stack and code among it, and has it exit. Nothing remains, so nothing can pile up. All tasks
- *	   are stopped meanwhile: a child forked in that moment would keep a part of the runtime, which no agent could
- *	   take out of it. If the session is killed there, the guard continues at that point: detach_finish().
+ *	1. LEAVE: the agent stops recording and restores sites and hooks. Sites that cannot change while threads run are
+ *	   restored in a second attempt, while all tasks are stopped.
+ *	2. UNHOOK: the agent writes true return addresses into all slots, then the session looks at every task. Both are
+ *	   repeated until two looks in a row find no task inside (why two: runtime/trace/shadow/way_out.c).
+ *	3. Tasks that still have the runtime's thread pointer get 0 in its place; memory whose pointer cannot be taken
+ *	   from a task remains (drop_needed()). The session stops the agent and makes it unmap all memory of uft, its
+ *	   own stack and code among it, by system calls at an instruction of the vdso, and then exit. Nothing remains,
+ *	   so nothing can pile up. All tasks are stopped meanwhile, because a child forked in that moment would keep a
+ *	   part of the runtime, which no agent could remove. If the session is killed there, the guard continues at that
+ *	   point: detach_finish().
  *
- * Invariants. Memory is unmapped only when step 1 has left no code that leads into it and step 2 has found no task
- * inside. If a step fails, the target stays as it is from there, which is sound: its text is its own, and what is
- * mapped is inert; ->why has the reason. rseq: a critical section of ours that is left, aborted or committed has no
- * pointer to it (the handlers clear it, the kernel does when it finds it stale), so a task outside of the runtime has
- * none. Where another program has changed a site, the memory that our jump led to stays mapped, inert
- * (runtime/patch/bytes/foreign_bytes.c): that program may put our jump back.
+ * Invariants. Memory is unmapped only if step 1 has left no code that leads into it and step 2 has found no task
+ * inside. If a step fails, the target stays as it is from there. That is sound: its text is its own, and the mapped
+ * memory is inert; ->why has the reason. rseq: after a critical section of the runtime was left, aborted or committed,
+ * no pointer to it remains (the handlers clear it, the kernel clears a stale one), so a task outside of the runtime has
+ * none. If another program has changed a site, the memory that our jump led to stays mapped, inert
+ * (runtime/patch/bytes/foreign_bytes.c), because that program may put our jump back.
  */
 #include "control/detach/detach.h"
 
@@ -46,11 +46,11 @@
 #include <unistd.h>
 
 /* Limits for each target; base/patience.c tells what is left of them. */
-/* for all answers of an agent together, what it waits for a CPU aside; also for it to stop, and to end */
+/* for all answers of an agent together, without its waits for a CPU; also for it to stop, and to end */
 #define ANSWER_MS	5000
 #define UNMAP_MS	5000		/* to unmap everything: the target decides how many mappings there are */
 #define RESTORE_MS	5000		/* to stop all tasks */
-#define LEAVE_MS	3000		/* for tasks to leave our code */
+#define LEAVE_MS	3000		/* for tasks to leave the runtime's code */
 #define LATE_MS		20000		/* added while tasks do not stop, or do not get a CPU */
 #define HURRY		(-20)
 #define HOLD_TRIES	4
@@ -77,7 +77,7 @@ static int agent_is_over(const struct detaching *l, unsigned ms)
 	return fd_await(l->agent_fd, ms);
 }
 
-/* For how long the agent has waited for a CPU, by the kernel's account. */
+/* How long the agent has waited for a CPU, by the kernel's account. */
 static uint64_t starved_ns(const struct detaching *l)
 {
 	unsigned long long waited = 0;
@@ -89,8 +89,8 @@ static uint64_t starved_ns(const struct detaching *l)
 }
 
 /*
- * A hostile agent answers late or never while other targets wait. An agent that gets no CPU is not hostile: its time of
- * waiting for a CPU does not count, up to LATE_MS.
+ * May the session stop waiting? A hostile agent answers late or never while other targets wait. An agent that gets no
+ * CPU is not hostile: its time of waiting for a CPU does not count, up to LATE_MS.
  */
 static int gives_up(const void *arg, uint64_t waited_ns)
 {
@@ -138,7 +138,7 @@ static struct task_search detach_search(const struct detaching *l)
 	return (struct task_search){ .pid = l->pid, .agent = l->agent, .own = l->own, .nown = l->nown };
 }
 
-/* On a loaded machine some tasks may not stop in time; a task that was inside may have left until the next try. */
+/* On a loaded machine some tasks may not stop in time; a task that was inside may have left at the next try. */
 static int restore_code(struct detaching *l)
 {
 	uint64_t since = now_ns(), deadline = since + patience_ns(RESTORE_MS);
@@ -173,7 +173,7 @@ static int restore_code(struct detaching *l)
 
 /* ---- Step 2 ---------------------------------------------------------------------------------- */
 
-/* The ranges that tasks are inside of do not matter here. */
+/* Takes ranges off the list that tasks are inside of, because they do not matter here. */
 static void set_needed_aside(struct detaching *l)
 {
 	uint32_t n = 0;
@@ -187,7 +187,7 @@ static void set_needed_aside(struct detaching *l)
 	l->nown = n;
 }
 
-/* Of the one target from which this thread detaches. */
+/* For the target from which this thread detaches. */
 static _Thread_local struct uft_owned few[OWN_FEW];
 
 static void free_mappings(struct detaching *l)
@@ -198,7 +198,7 @@ static void free_mappings(struct detaching *l)
 	l->nown = 0;
 }
 
-/* What the target says is data: it is copied, and only ever used on the target itself. */
+/* The target's list is untrusted data: it is copied, and only ever used on the target itself. */
 static int read_mappings(struct detaching *l)
 {
 	int ret = run(l, UFT_CMD_MAPPINGS, UFT_CMD_HELD);
@@ -221,8 +221,9 @@ static int read_mappings(struct detaching *l)
 }
 
 /*
- * Each search stops a running task, and so takes the time slice in which it would have left: a task of low priority
- * among many others never left while it was searched. So let it run first. Returns how long that took.
+ * Lets a running task run before a search. Each search stops it, and so takes the time slice in which it would have
+ * left the runtime: a task of low priority among many others never left while it was searched. Returns how long that
+ * took.
  */
 static uint64_t let_run(const struct task_search *look, uint64_t deadline)
 {
@@ -239,7 +240,7 @@ static uint64_t let_run(const struct task_search *look, uint64_t deadline)
 	return now_ns() - since;
 }
 
-/* A task that the session may not stop may run anywhere. */
+/* A task that the session may not stop may be running anywhere. */
 static int say_inside(struct detaching *l, pid_t inside)
 {
 	char by[80];
@@ -250,7 +251,7 @@ static int say_inside(struct detaching *l, pid_t inside)
 	return say(l, "%u mappings remain, because thread %d does not leave them", l->nown, inside);
 }
 
-static int wait_until_nobody_inside(struct detaching *l)
+static int wait_until_no_task_inside(struct detaching *l)
 {
 	uint64_t since = now_ns(), deadline = since + patience_ns(LEAVE_MS), late_ns = patience_ns(LATE_MS),
 		 waited = 0;
@@ -281,8 +282,8 @@ static int wait_until_nobody_inside(struct detaching *l)
 /* ---- Step 3 ---------------------------------------------------------------------------------- */
 
 /*
- * Makes the system call @nr in the stopped agent. Returns its value or -errno; -ESRCH: the agent is gone; -ETIMEDOUT:
- * the call has not returned by @deadline; then the agent sleeps behind it (remote_park()).
+ * Makes the system call @nr in the stopped agent. Returns its value or -errno; -ESRCH: the agent has ended; -ETIMEDOUT:
+ * the call has not returned by @deadline, and the agent then sleeps behind it (remote_park()).
  */
 static long agent_call(pid_t agent, struct user_regs_struct *regs, uint64_t insn, long nr, uint64_t a, uint64_t b,
 		       uint64_t deadline)
@@ -314,8 +315,9 @@ static long agent_call(pid_t agent, struct user_regs_struct *regs, uint64_t insn
 }
 
 /*
- * A program that never sets its thread pointer, or has not come to that yet, has the one that the blob gave it
- * (runtime/agent/boot.c). It had none before, so it gets none back, and that memory goes.
+ * Does a task still need the range as its thread pointer? A program that never sets its thread pointer, or has not done
+ * so yet, has the one that the blob gave it (runtime/agent/boot.c). It had none before, so it gets 0 in its place, and
+ * the range can be unmapped.
  */
 static int is_needed(const struct detaching *l, const struct uft_owned *own)
 {
@@ -324,7 +326,7 @@ static int is_needed(const struct detaching *l, const struct uft_owned *own)
 	return own->bytes & UFT_OWNED_TP && tasks_take_thread_pointer(&look, own->at, own->bytes & ~UFT_OWNED_TP);
 }
 
-/* Returns how many ranges remain because a task may still have its thread pointer there. */
+/* Takes ranges off the list from which a task's thread pointer could not be taken. Returns how many remain mapped. */
 static uint32_t drop_needed(struct detaching *l)
 {
 	uint64_t since = now_ns(), deadline = since + patience_ns(UNMAP_MS);
@@ -340,8 +342,8 @@ static uint32_t drop_needed(struct detaching *l)
 }
 
 /*
- * Returns the address at which the agent makes its calls, and sleeps if we are killed or stop waiting; 0: no room. The
- * guard then finds out how far the agent came, if there is room for the note.
+ * Returns the address at which the agent makes its calls, and sleeps if this process is killed or stops waiting; 0: no
+ * room. If there is room for the note, the guard finds out from it how far the agent came.
  */
 static uint64_t note(const struct detaching *l, struct remote *r)
 {
@@ -382,15 +384,15 @@ static int stop_agent(const struct detaching *l, struct user_regs_struct *regs)
 }
 
 /*
- * Unmaps the first @n ranges by calls of the stopped agent at @insn. -ETIMEDOUT: one of the calls does not
- * end, as a target can bring about (UFFD_FEATURE_EVENT_UNMAP, a frozen control group).
+ * Unmaps the first @n ranges by calls of the stopped agent at @insn. -ETIMEDOUT: one of the calls does not return,
+ * which a target can cause (UFFD_FEATURE_EVENT_UNMAP, a frozen control group).
  */
 static int unmap_rest(struct detaching *l, uint32_t n, struct user_regs_struct *regs, uint64_t insn)
 {
 	uint64_t since = now_ns(), deadline = since + patience_ns(UNMAP_MS);
 	uint32_t failed = 0;
 
-	for (uint32_t i = n; i-- > 0;) {		/* as it came: the arena and the code are among the last */
+	for (uint32_t i = n; i-- > 0;) {		/* in this order: the arena and the code are among the last */
 		long got = agent_call(l->agent, regs, insn, SYS_munmap /* GUARD(detach_unmaps, SYS_msync) */,
 				      l->own[i].at, l->own[i].bytes & ~UFT_OWNED_TP,
 				      deadline);
@@ -409,7 +411,7 @@ static int unmap_rest(struct detaching *l, uint32_t n, struct user_regs_struct *
 	regs->rax = SYS_exit;
 	regs->orig_rax = -1ull;
 	regs->rdi = 0;
-	if (ptrace(PTRACE_SETREGS, l->agent, 0, regs) < 0)	/* it has no code to go back to */
+	if (ptrace(PTRACE_SETREGS, l->agent, 0, regs) < 0)	/* it has no code to return to */
 		syscall(SYS_pidfd_send_signal, l->agent_fd, SIGKILL, NULL, 0);
 	task_detach(l->agent, 0);
 	patience_use(since, !agent_is_over(l, (unsigned)(patience_ns(ANSWER_MS) / 1000000)));
@@ -417,8 +419,8 @@ static int unmap_rest(struct detaching *l, uint32_t n, struct user_regs_struct *
 }
 
 /*
- * @ret: of unmap_rest(). An agent that returns late needs the code behind its call, and is made to exit there:
- * otherwise it would outlive its process, since only the end of the process makes the call return.
+ * @ret: of unmap_rest(). An agent that returns late needs the code behind its call, and is made to exit there.
+ * Otherwise it would outlive its process, because only the end of the process makes the call return.
  */
 static void forget(struct remote *r, int ret)
 {
@@ -445,7 +447,7 @@ static int unmap_held(struct detaching *l, struct remote *r)
 
 	if (ret)
 		return say(l, "%u mappings remain, because its agent cannot be stopped: %s", l->nown, strerror(-ret));
-	/* not the process's, which may have executed another program by now */
+	/* not the process's: that may have executed another program by now */
 	r->mem = open_mem(l->agent);
 	insn = note(l, r);
 	if (!insn) {
@@ -461,7 +463,7 @@ static int unmap_held(struct detaching *l, struct remote *r)
 }
 
 /*
- * Goes on even if some tasks cannot be stopped: the risk is only a child that one of them forks just now. The stopped
+ * Goes on even if some tasks cannot be stopped: the only risk is a child that one of them forks just now. The stopped
  * tasks refer to @look.
  */
 static struct stopped_tasks *stop_for_detach(struct task_search *look)
@@ -492,7 +494,7 @@ static int unmap_all(struct detaching *l)
 	return ret + needed ? say(l, ret + needed == 1 ? "%u mapping remains" : "%u mappings remain", ret + needed) : 0;
 }
 
-/* How many ranges the agent, which sleeps where its tracer died, has still to unmap; all if it has not begun. */
+/* How many ranges the agent has still to unmap, after it fell asleep where its tracer died; all if it has not begun. */
 static uint32_t ranges_left(const struct detach_notes *n, const struct user_regs_struct *regs)
 {
 	/* all ranges are unmapped, the agent only has to exit */
@@ -500,7 +502,7 @@ static uint32_t ranges_left(const struct detach_notes *n, const struct user_regs
 		return 0;
 	for (uint32_t i = 0; i < n->nown; i++)
 		if (n->own[i].at == regs->rdi)
-			return i + (regs->rip == n->park);	/* that call is to be made yet */
+			return i + (regs->rip == n->park);	/* that call is not made yet */
 	return n->nown;
 }
 
@@ -523,14 +525,14 @@ void detach_finish(const struct arena *a, struct detach_notes *n)
 		if (regs.rip - n->park < REMOTE_PARK_BYTES) {
 			ret = unmap_rest(&l, ranges_left(n, &regs), &regs, n->park);
 		} else {
-			/* it serves still */
+		/* the agent still serves */
 			SHARED_STORE(&arena_slice(a, l.slice)->agent_tid, (uint32_t)proc_namespace_pid(l.agent));
 			task_resume(l.agent, 0);
 		}
 	}
 	resume_all(held);
 	if (r.mem < 0)
-		r.mem = open_mem(l.pid);	/* the agent has ended, the note is where it was */
+		r.mem = open_mem(l.pid);	/* the agent has ended, the note is at its old place */
 	if (r.mem >= 0) {
 		forget(&r, ret);
 		close(r.mem);
@@ -557,7 +559,7 @@ static void ask(struct detaching *l)
 	if (l->agent && !task_is_agent_of(l->pid, l->agent))
 		l->agent = agent_find(l->pid);
 	if (l->agent && proc_namespace_pid(l->agent) != named)
-		l->agent = 0;		/* the number is a stranger's, and this is the stranger's agent */
+		l->agent = 0;		/* the number in the slice belongs to another process, and so does this agent */
 	l->agent_fd = task_open_agent(l->pid, l->agent);
 	if (l->agent_fd < 0 || l->pid <= 0) {
 		l->is_alone = l->pid > 0 && !proc_is_ending(l->pid) && arena_is_mapped_by(l->arena, l->pid);
@@ -588,9 +590,9 @@ static void detach_target(struct detaching *l)
 	if (!ret)
 		ret = read_mappings(l);
 	if (!ret)
-		ret = wait_until_nobody_inside(l);
+		ret = wait_until_no_task_inside(l);
 	if (!ret)
-		ret = read_mappings(l);		/* threads may have mapped more meanwhile; none does now */
+		ret = read_mappings(l);		/* threads may have mapped more meanwhile; from now on none does */
 	if (!ret)
 		ret = unmap_all(l);
 	if (!ret && l->stuck)
@@ -610,7 +612,7 @@ static void detach_target(struct detaching *l)
 		say(l, "%s", strerror(-ret));
 	}
 	if (ret && l->may_stay && l->left > 0 && !l->is_over) /* GUARD(detach_target_may_stay) */
-		return;		/* tried again */
+		return;		/* the caller tries again */
 	l->may_stay = 0;
 	if (ret && !agent_is_over(l, 0) && ret != -ETIMEDOUT)
 		run(l, UFT_CMD_AGENT_EXIT, 0);
@@ -623,7 +625,7 @@ static int has_answered(const struct detaching *l)
 	return SHARED_LOAD_ACQUIRE(&sl->cmd_done) == SHARED_LOAD(&sl->cmd_seq);
 }
 
-/* Targets that do not answer share one limit of time. */
+/* All targets that do not answer share one limit of time. */
 static void detach_in_time(struct detaching *l)
 {
 	uint64_t starved;
@@ -634,13 +636,13 @@ static void detach_in_time(struct detaching *l)
 	starved = agent_is_over(l, 0) ? 0 : starved_ns(l) - l->starved_ns;
 	patience_use(now_ns() - (starved < l->answer_ns ? l->answer_ns - starved : 0),
 		     l->answer_ns > l->patience_ns);
-	if (l->is_hurried && !agent_is_over(l, 0))	/* else its number may be another's */
+	if (l->is_hurried && !agent_is_over(l, 0))	/* else its number may belong to another process */
 		task_restore_priority(l->agent, l->nice);
 }
 
 /*
- * Each stop waits for two processes to get a CPU, and there are dozens: ours and the agent's should not queue
- * for it. Without CAP_SYS_NICE they do.
+ * Detaches with better priority: each stop waits until two processes get a CPU, and there are dozens of stops, so this
+ * process and the agent should not queue for it. Without CAP_SYS_NICE they do.
  */
 void detach_targets(struct detaching *l, uint32_t n)
 {

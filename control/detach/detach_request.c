@@ -60,7 +60,7 @@ static int claim(struct uft_arena *board)
 	return -EBUSY;
 }
 
-/* As runtime/agent/request.c. The session may end with the answer, if that was its last target. */
+/* Posts a request as runtime/agent/request.c does. The session may end with the answer, if that was its last target. */
 static int ask_session(const struct arena *a, pid_t pid)
 {
 	uint64_t deadline = now_ns() + ANSWER_MS * 1000000ull;
@@ -89,8 +89,8 @@ static int ask_session(const struct arena *a, pid_t pid)
 }
 
 /*
- * An agent that has ended proves nothing: it ends as well when the guard is killed. Returns 0 when the process
- * is left, -EOWNERDEAD when the guard ended before that.
+ * Waits for the guard. An agent that has ended proves nothing, because it also ends when the guard is killed. Returns 0
+ * when the process is detached, -EOWNERDEAD when the guard ended before that.
  */
 static int await_guard(const struct arena *a, pid_t pid)
 {
@@ -106,7 +106,7 @@ static int await_guard(const struct arena *a, pid_t pid)
 	return 0;
 }
 
-/* Session and guard are dead: the kernel may still be releasing the lock, or another uft has taken over. */
+/* Session and guard are dead, but the kernel may still be releasing the lock, or another uft has taken over. */
 static int await_lock(const struct arena *a)
 {
 	uint64_t deadline = now_ns() + ANSWER_MS * 1000000ull;
@@ -141,13 +141,13 @@ static int detach_one(struct arena *a, pid_t pid, int is_held)
 	return procinfo_taken(pid, getpid(), by, sizeof(by)) ? -EBUSY : -EAGAIN;
 }
 
-/* @a: of the session that was to leave it. */
+/* @a: of the session that was to detach. */
 static void say_result(struct search *s, const struct arena *a, pid_t pid, pid_t session, int ret)
 {
 	char by[80], group[200];
 	pid_t tid;
 
-	if (!ret || (ret != -EAGAIN && proc_is_ending(pid)))	/* it ended before its session could leave it */
+	if (!ret || (ret != -EAGAIN && proc_is_ending(pid)))	/* it ended before its session could detach */
 		return;
 	s->failed++;
 	tid = ret == -EBUSY ? procinfo_taken(pid, session, by, sizeof(by)) : 0;

@@ -3,31 +3,31 @@
  * guard.c - the process that completes the detach when the recorder is killed
  *
  * The session forks the guard when it is created, before it has threads of its own. (The session's creator may have a
- * thread that reads a program's file, symbol/prefetch.c, and holds the lock of objects. The guard makes that lock
- * anew, because it opens objects when it saves a recording.) The guard holds the arena's file (and with it the lock
- * that says that the file is not stale), a pidfd of the session's process and one end of a socket, by which it gets
- * the recording's file. It has no terminal, no directory, and none of the session's other descriptors. It is a child
- * of init, in a kernel session of its own, with all signals blocked: a program that waits for the recorder's children
- * or signals its group does not meet it.
+ * thread that reads a program's file, symbol/prefetch.c, and holds the lock of objects. The guard makes that lock anew,
+ * because it opens objects when it saves a recording.) The guard holds the arena's file (and with it the lock that
+ * marks the file as used), a pidfd of the session's process and one end of a socket, through which it gets the
+ * recording's file. It has no terminal, no directory, and none of the session's other descriptors. It is a child of
+ * init, in a kernel session of its own, with all signals blocked: a program that waits for the recorder's children or
+ * signals its group does not affect it.
  *
  *	waits -- the socket closes, arena.closed is set --> ends
- *	      -- the session's process ends --------------> detaches what lives in the arena, then saves what the rings hold
+ *       -- the session's process ends --------------> detaches all targets in the arena, then saves the rings' records
  *							    (.rescue), removes the arena's file, ends
  *
- * First the guard completes the session's unfinished work (guard_notes): it undoes an attach whose agent does
- * not serve yet, restores raised priorities, and unmaps the rest of a target whose agent was unmapping. What it
- * needs for that is in the arena: slices, and in them the numbers of targets and agents. The agents have put the code
- * back by themselves meanwhile, and still take commands (agent.c). They complete commands in the middle of which the
- * session died; the guard's come after those.
+ * First the guard completes the session's unfinished work (guard_notes): it undoes an attach whose agent does not serve
+ * yet, restores raised priorities, and unmaps the rest of a target whose agent was unmapping. The facts for that are in
+ * the arena: slices, with the numbers of targets and agents. The agents have restored the code by themselves meanwhile,
+ * and still take commands (agent.c). They complete the command during which the session died; the guard's commands come
+ * after that.
  *
- * Targets can write anything into the arena: the guard knows where its rings are from before there were any targets.
+ * Targets can write anything into the arena, so the guard knows the place of its rings from before there were targets.
  *
- * If the guard is killed as well, the agents end, and what is mapped stays, inert, until the next recording or `uft
- * detach` takes over. The same holds for processes from which a recorder, or the guard, could not detach: then the
- * file stays, without a lock. It is there for those processes alone, so it has no records any more, and no slices of
- * others: a process that was detached is DEAD in it from then on, while the rings are saved, and FREE after that. If
- * the next recording cannot detach from such a process either (a program that is frozen, say), all later ones would
- * wait as long: after that only uft detach tries.
+ * If the guard is killed as well, the agents end, and the mapped memory stays, inert, until the next recording or `uft
+ * detach` takes over. The same holds for processes from which a recorder, or the guard, could not detach: then the file
+ * stays, without a lock. It is kept for those processes alone, so it has no records any more, and no slices of other
+ * processes: the slice of a process that was detached is DEAD while the rings are saved, and FREE after that. If the
+ * next recording cannot detach from such a process either (a program that is frozen, say), every later recording would
+ * wait as long: so after that only uft detach tries.
  */
 #include "control/start/start.h"
 #include "control/detach/guard.h"
@@ -49,7 +49,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SETTLE_MS	300	/* agents notice within 100 ms; those of children just born are still being made */
+#define SETTLE_MS	300	/* agents notice within 100 ms; agents of children just born are still being made */
 
 /* Completes the unfinished work of the killed session. */
 static void finish_noted(const struct arena *a)
@@ -69,8 +69,8 @@ static void finish_noted(const struct arena *a)
 /* ---- Detach ----------------------------------------------------------------------------------- */
 
 /*
- * Collects the live processes of the arena. A process number that is another's by now does no harm: no agent
- * answers.
+ * Collects the live processes of the arena. A process number that belongs to another process by now does no harm: no
+ * agent answers there.
  */
 static uint32_t collect(const struct arena *a, struct detaching *l)
 {
@@ -88,8 +88,8 @@ static uint32_t collect(const struct arena *a, struct detaching *l)
 }
 
 /*
- * From now on the arena is needed only to save the rings. The pid in a slice may be one of another pid namespace, and
- * no process here. A process that was not detached is found by its mappings, and its slice is needed for that.
+ * From now on the arena is only needed to save the rings. The pid in a slice may be of another pid namespace, and no
+ * process here. A process that was not detached is found by its mappings, and its slice is needed for that.
  */
 static void close_slice(const struct detaching *l)
 {
@@ -98,7 +98,8 @@ static void close_slice(const struct detaching *l)
 }
 
 /*
- * Detaches from all processes of a session that has died. Returns how many still have the runtime; *its: of them @of.
+ * Detaches from all processes of a session that has died. Returns how many still have the runtime; *its: how many of
+ * these are @of.
  */
 static unsigned finish(const struct arena *a, pid_t of, unsigned *its)
 {
@@ -122,7 +123,7 @@ static unsigned finish(const struct arena *a, pid_t of, unsigned *its)
 	for (uint32_t i = 0; i < n; i++) {
 		close_slice(&l[i]); /* GUARD(guard_finish_close_slice) */
 		if (!l[i].is_asked || l[i].is_over || l[i].is_alone)
-			continue;		/* an agent that has just ended, its process perhaps not */
+			continue;		/* an agent that has just ended, perhaps without its process */
 		failed += l[i].why[0] != '\0';
 		*its |= l[i].why[0] && l[i].pid == of;
 		known[nknown++] = l[i].pid;
@@ -142,7 +143,7 @@ int guard_can_take_over(const struct arena *a)
 	return !blob_get(&blob) && a->board->build == blob->build;
 }
 
-/* Removes the files. What a process still maps of them only says where its memory is. */
+/* Removes the files. A process that still maps them needs them no more: they only tell where its memory is. */
 static void put_away(struct arena *a, unsigned failed)
 {
 	if (!failed || !arena_is_mapped(a)) {
@@ -157,7 +158,7 @@ static void put_away(struct arena *a, unsigned failed)
 		sl = arena_slice(a, i);
 		if (SHARED_LOAD_ACQUIRE(&sl->state) == UFT_SLICE_FREE)
 			continue;
-		/* his code may be ours still */
+		/* its code may still be the runtime's */
 		__atomic_and_fetch(&sl->ring_flags, UFT_RING_OVERWRITE, __ATOMIC_RELAXED);
 		if (SHARED_LOAD_ACQUIRE(&sl->state) == UFT_SLICE_DEAD)
 			arena_release(a, i);
@@ -181,8 +182,8 @@ unsigned guard_take_over(struct arena *a, pid_t of)
 }
 
 /*
- * Has a process that is to be left a thread that another tracer has seized? Waiting for it would take all the
- * time for nothing.
+ * Has another tracer seized a thread of a process that is to be detached? Waiting for that process would take all the
+ * time in vain.
  */
 static int is_any_taken(const struct arena *a)
 {
@@ -214,7 +215,7 @@ void guard_clean_up(struct uft_session *s)
 
 /* ---- The process ------------------------------------------------------------------------------ */
 
-/* Everything but these; @keep is sorted. */
+/* Closes all descriptors except @keep, which is sorted. */
 static void close_others(const int *keep, int n)
 {
 	unsigned from = 0;
@@ -227,7 +228,7 @@ static void close_others(const int *keep, int n)
 	syscall(SYS_close_range, from, ~0u, 0);
 }
 
-/* The last file that the session gave, if any; *file was the one before. */
+/* Receives the last file that the session gave, if any; *file was the one before. */
 static void take_files(int sock, int *file)
 {
 	union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control;
@@ -247,7 +248,7 @@ static void take_files(int sock, int *file)
 	}
 }
 
-/* Both are signs of the same end, the socket's comes a little earlier. */
+/* Both descriptors tell of the same end; the socket a little earlier. */
 static void wait_for_end(const struct arena *a, int sock, int session_fd, int *file)
 {
 	struct pollfd p[2] = { { .fd = session_fd, .events = POLLIN }, { .fd = sock, .events = POLLIN } };
@@ -260,7 +261,7 @@ static void wait_for_end(const struct arena *a, int sock, int session_fd, int *f
 		if (p[0].revents || __atomic_load_n(&a->board->closed, __ATOMIC_ACQUIRE))
 			return;
 		if (p[1].revents & (POLLHUP | POLLERR))
-			/* dying, or a fork of it closed the last end by chance: its process tells */
+			/* it is dying, or a fork of it closed the last end by chance: the pidfd tells */
 			p[1].fd = -1;
 	}
 }
@@ -273,7 +274,7 @@ static _Noreturn void guard_main(const struct uft_session *s, int sock, int sess
 	struct arena a = *of;
 
 	uft_object_forked();
-	a.void_fd = -1;		/* closed below */
+	a.void_fd = -1;		/* is closed below */
 	a.since = 0;		/* the session may attach to processes from now on */
 	for (int i = 0; i < 4; i++)		/* sorted */
 		for (int k = 0; k < 4; k++)
@@ -306,7 +307,9 @@ static _Noreturn void guard_main(const struct uft_session *s, int sock, int sess
 	_exit(0);
 }
 
-/* The process in between ends at once, so that the guard is init's; guard_await() waits for it. */
+/*
+ * The process in between ends at once, so that the guard becomes a child of init; guard_await() waits for that process.
+ */
 static _Noreturn void between(const struct uft_session *s, const int *ends, int session_fd)
 {
 	close(ends[1]);

@@ -15,8 +15,8 @@ void guard_await(struct uft_session *s);
 void guard_stop(struct uft_session *s);
 
 /*
- * Detaches the targets of a dead session and guard, whose lock we have taken, and removes the file if no process needs
- * it any more. Returns 1 if the runtime is out of @of, else 0; for @of 0: how many processes still have it.
+ * Detaches the targets of a dead session and guard, whose lock the caller has taken, and removes the file if no process
+ * needs it any more. Returns 1 if the runtime is out of @of, else 0; for @of 0: how many processes still have it.
  */
 unsigned guard_take_over(struct arena *a, pid_t of);
 /* Returns 0 for a session of another build, whose code in its targets is not known here. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * no_ptrace.c - where tasks are not stopped by ptrace (ptrace/no_ptrace.c): the agents of preloaded targets
- * take out what is theirs; a killed session's leave by themselves (agent/agent.c).
+ * no_ptrace.c - detach where tasks are not stopped by ptrace (ptrace/no_ptrace.c): agents of preloaded targets remove
+ * their own memory, and do so by themselves when the session is killed (agent/agent.c).
  */
 #include "control/detach/agentless.h"
 #include "control/detach/detach.h"
