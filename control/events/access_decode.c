@@ -2,19 +2,20 @@
 /*
  * access_decode.c - decode an access to watched memory
  *
- * What the instruction did is read from the code: instructions cannot be read backwards, so those of the
- * function from its start on, up to the one that ends where the thread was. It counts if its memory operand
- * lies in what is watched, by the registers; an address register that it has overwritten itself cannot be
- * asked, then the operand is taken for it. All else is UNKNOWN: behind a jump through the memory that is
- * watched (the thread is where that led), in code that no file has, string instructions, operands by the fs
+ * The access is read from the code. Instructions cannot be read backwards, so all instructions of the function are
+ * decoded from its start up to the one that ends where the thread was. That instruction counts if its memory operand
+ * lies in a watched range, by the registers. If it has overwritten an address register itself, the operand's address is
+ * not known, and the operand is assumed to be the access. All other cases are UNKNOWN: behind a jump through the
+ * watched memory (the thread is at the jump's target), in code without a file, string instructions, operands in the fs
  * and gs segments. Nothing is guessed:
  *
- *	value of a write	of a mov: the register or the number that was stored
- *	value of a read		of a mov (and movzx and the like), xchg, xadd: what is in its register now;
- *				cmpxchg: in rax
- *	else			not known. Memory itself is not read: it may be written again by then
+ *	value of a write	of a mov: the register or the constant that was stored
+ *	value of a read		of a mov (and movzx and the like), xchg, xadd: the present content of its register;
+ *				cmpxchg: of rax
+ *	otherwise		not known. Memory itself is not read, because it may have changed again by then
  *
- * One access of two points (8 bytes at an odd place) has two records of the kernel: that of the lower one counts.
+ * An access to two points (8 bytes at an unaligned place) makes two records of the kernel: that of the lower point
+ * counts.
  */
 #include "control/events/access_decode.h"
 
@@ -24,14 +25,14 @@
 
 #include <Zydis/Zydis.h>
 
-#define CODE_MAX	(256u << 10)	/* of a function: what lies deeper in it is not known */
+#define CODE_MAX	(256u << 10)	/* of a function: an access deeper in it is not decoded */
 
 /* ---- The instruction ----------------------------------------------------------------------- */
 
 struct insn {
 	ZydisDecodedInstruction in;
 	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
-	uint64_t pc;		/* of itself */
+	uint64_t pc;		/* address of the instruction */
 };
 
 /* The code of the function up to @vaddr, malloc'd. */
@@ -52,7 +53,7 @@ static uint8_t *code_until(struct uft_object *obj, uint64_t vaddr, uint64_t *sta
 	return code;
 }
 
-/* The one that ends at @pc. 1; 0: it is not known. */
+/* Finds the instruction that ends at @pc. 1; 0: not known. */
 static int find_insn(const struct space *space, uint64_t pc, struct insn *out)
 {
 	const struct uft_image *img = space->img;
@@ -69,7 +70,7 @@ static int find_insn(const struct space *space, uint64_t pc, struct insn *out)
 		return 0;
 	len = pc - img->obj[i - 1].bias - start;
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	/* Only the last is read with its operands. */
+	/* Only the last instruction is decoded with its operands. */
 	for (ZydisDecodedInstruction in; at < len; at += in.length) {
 		if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, NULL, code + at, len - at, &in)))
 			break;
@@ -84,7 +85,7 @@ static int find_insn(const struct space *space, uint64_t pc, struct insn *out)
 	return 0;
 }
 
-/* A general register's number in the sample; -1: another kind. */
+/* The sample's number of a general register; -1: another kind of register. */
 static int sample_reg(ZydisRegister reg)
 {
 	static const int8_t by_number[16] = {
@@ -106,7 +107,7 @@ static int is_written(const struct insn *x, ZydisRegister reg)
 	return 0;
 }
 
-/* One part of an address. 0: it is not known any more. */
+/* Adds one part of an address. 0: its value is not known any more. */
 static int add_reg(const struct insn *x, ZydisRegister reg, uint64_t scale, const uint64_t *regs, uint64_t *sum)
 {
 	int at;
@@ -124,7 +125,7 @@ static int add_reg(const struct insn *x, ZydisRegister reg, uint64_t scale, cons
 	return 1;
 }
 
-/* Where the operand lies. 0: not known. */
+/* The address of the operand. 0: not known. */
 static uint64_t address_of(const struct insn *x, const ZydisDecodedOperand *op, const uint64_t *regs)
 {
 	uint64_t sum = (uint64_t)op->mem.disp.value;
@@ -140,7 +141,7 @@ static uint64_t low_bytes(uint64_t v, unsigned bytes)
 	return bytes < 8 ? v & ((1ull << 8 * bytes) - 1) : v;
 }
 
-/* What the operand, a general register or a number, holds. 0: it is no such. */
+/* The value of the operand, a general register or a constant. 0: another kind. */
 static int value_of(const ZydisDecodedOperand *op, const uint64_t *regs, uint64_t *value)
 {
 	int at = op->type == ZYDIS_OPERAND_TYPE_REGISTER ? sample_reg(op->reg.value) : -1;
@@ -152,7 +153,7 @@ static int value_of(const ZydisDecodedOperand *op, const uint64_t *regs, uint64_
 	return op->type == ZYDIS_OPERAND_TYPE_IMMEDIATE || at >= 0;
 }
 
-/* Of the access by operand @mem: of a read and a write, what was read. 0: not known. */
+/* The value of the access by operand @mem; of a read and write, the value read. 0: not known. */
 static int find_value(const struct insn *x, const ZydisDecodedOperand *mem, const uint64_t *regs, uint64_t *value)
 {
 	switch (x->in.mnemonic) {
@@ -171,7 +172,7 @@ static int find_value(const struct insn *x, const ZydisDecodedOperand *mem, cons
 	}
 }
 
-/* The operand that lies in the point. NULL: none does, or which is not known. */
+/* The operand that lies in the point. NULL: none does, or it is not known which. */
 static const ZydisDecodedOperand *find_operand(const struct insn *x, const struct access_point *p, const uint64_t *regs,
 					       uint64_t *addr)
 {
@@ -183,7 +184,7 @@ static const ZydisDecodedOperand *find_operand(const struct insn *x, const struc
 		if (op->type != ZYDIS_OPERAND_TYPE_MEMORY || op->mem.type != ZYDIS_MEMOP_TYPE_MEM)
 			continue;
 		if (op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN)
-			return NULL;		/* stacks and strings: their registers have moved on */
+			return NULL;		/* stacks and strings: the instruction has changed their registers */
 		*addr = address_of(x, op, regs);
 		if (*addr && *addr < p->addr + p->bytes && p->addr < *addr + op->size / 8)
 			return op;

@@ -6,7 +6,7 @@
 #include "control/events/perf.h"
 #include "control/plan/watch_list.h"
 
-/* The record of what @r tells of one of the @n points. 0: it is told by that of another of them. */
+/* Makes the record of @r for one of the @n points. 0: another record of the same access counts. */
 int access_record(const struct space *space, const struct access_point *point, uint32_t n, const struct perf_record *r,
 		  uint64_t w[4]);
 

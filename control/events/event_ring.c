@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * event_ring.c - slices of the session itself, and records in them
+ * event_ring.c - slices of the session itself, and writing records into them
  *
- * A ring has one writer at a time, which is no signal handler and in no hurry: no restartable section, and a
- * context in front of each record. Overwriting is as abi.h says: `oldest` first, a barrier, then data.
+ * A ring has one writer at a time, which is no signal handler and in no hurry: so it needs no restartable section, and
+ * writes a context in front of each record. Overwriting follows abi.h: `oldest` first, a barrier, then data.
  */
 #include "control/events/sources.h"
 
@@ -69,7 +69,10 @@ static uint64_t *word_at(const struct uft_arena *a, struct uft_ring *r, uint64_t
 	return (uint64_t *)((uint8_t *)r + UFT_PAGE + (position & (a->ring_bytes - 1)));
 }
 
-/* Where the next sub-buffer begins: abi.h, how a ring grows. Without gaps: these rings are read by our own process. */
+/*
+ * The position of the next sub-buffer: abi.h, how a ring grows. Without gaps, because only this process reads these
+ * rings.
+ */
 static uint64_t next_sub(const struct uft_arena *a, const struct uft_ring *r, uint64_t read)
 {
 	uint64_t next = (r->sub_end | (a->ring_bytes - 1)) + 1;
@@ -78,7 +81,7 @@ static uint64_t next_sub(const struct uft_arena *a, const struct uft_ring *r, ui
 		a->ring_bytes ? r->sub_end : next;
 }
 
-/* Begins the next sub-buffer. The rest of the last one is PAD. *@at: behind its header. */
+/* Begins the next sub-buffer. The rest of the last one becomes PAD. *@at: behind its header. */
 static int begin_sub(const struct uft_arena *a, struct uft_ring *r, uint32_t flags, uint64_t clock, uint64_t task,
 		     uint64_t *at)
 {
@@ -95,7 +98,8 @@ static int begin_sub(const struct uft_arena *a, struct uft_ring *r, uint32_t fla
 	}
 	if (end > r->oldest + a->ring_bytes) {
 		__atomic_store_n(&r->oldest, end - a->ring_bytes, __ATOMIC_RELAXED);
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* before data: a reader that copied new data sees it */
+		/* before the data: a reader that copied new data sees `oldest` */
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	}
 	if (r->commit < r->sub_end)
 		*word_at(a, r, r->commit) = 0;

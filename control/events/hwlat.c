@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * hwlat.c - time that is stolen from a thread that spins: the tracer hwlat
+ * hwlat.c - measure time that is taken from a thread that spins: the tracer hwlat
  *
- * The thread (spin.c) reads the clock in pairs: two readings of a pair have nothing between them, two pairs
- * only the loop. What takes long there is whatever took the CPU from the thread: another thread, an
- * interrupt, the hypervisor, the firmware. The kernel's detector stops interrupts meanwhile and so sees the
- * firmware alone; we cannot, and say what a program would lose.
+ * The thread (spin.c) reads the clock in pairs: nothing lies between the two readings of a pair, and only the loop
+ * between two pairs. A long time there means that something took the CPU from the thread: another thread, an interrupt,
+ * the hypervisor, the firmware. The kernel's detector disables interrupts meanwhile and so sees the firmware alone. uft
+ * cannot, and reports the time that a program would lose.
  *
- * A window in which one was longer than the threshold is one record, as in the kernel: the longest of each
- * kind in the whole window, be it too long or not, how many were too long, when the first of them was.
- * Windows are numbered by those that have a record, from 1 when the tracer begins.
+ * A window with a time longer than the threshold makes one record, as in the kernel: the longest time of each kind in
+ * the whole window, above the threshold or not; how many were above it; and when the first of them was. Windows that
+ * have a record are numbered, from 1 when the tracer begins.
  */
 #include "control/events/spin.h"
 #include "symbol/host.h"
@@ -19,7 +19,7 @@
 
 struct found { uint64_t inner, outer, first_ns; uint32_t count; };
 
-/* One width. */
+/* Spins for one width. */
 static void spin(const struct spin *h, struct found *f)
 {
 	uint64_t start = host_clock(), last = 0, a, b, inner, outer;
@@ -35,7 +35,7 @@ static void spin(const struct spin *h, struct found *f)
 		if (inner > h->thresh || outer > h->thresh) {
 			if (!f->count++)
 				f->first_ns = clock_ns(CLOCK_REALTIME);
-			b = host_clock();	/* what we did ourselves is no latency */
+			b = host_clock();	/* time that this function took itself is no latency */
 		}
 		last = b;
 	} while (b - start < h->width && !spin_is_ending(h));

@@ -2,41 +2,41 @@
 /*
  * observe.c - the tracers sysprof, sched_switch and mmiotrace, and switches beside calls
  *
- * The kernel tells what a thread does by perf events (perf.c): a sample each millisecond of its CPU time, or
- * each time it gets a CPU and leaves it, or each time it touches memory that is watched (watch_list.c).
- * Nothing runs in the program for it, nothing is patched. What comes is written into slices of ours
- * (sources.c), one for each space, so it is kept, merged and read as any record; a sample is an address,
- * which the process's image names.
+ * The kernel reports what a thread does by perf events (perf.c): a sample each millisecond of its CPU time, or each
+ * time it gets a CPU and leaves it, or each time it touches watched memory (watch_list.c). Nothing runs in the program
+ * for it, and nothing is patched. The events are written into slices of the session (sources.c), one for each space, so
+ * they are kept, merged and read as any record. A sample is an address, which the process's image names.
  *
  * Objects
- *	proc	a process of which events come: where its records go, its living threads with their names
- *	into	a slice, of all processes of one space: there are few, and forks come by the hundred
- *	space	of a target; a child that was forked and has made no traced call is no target, and what it runs
- *		is what its parent did
+ *	proc	a process with events: where its records go, its living threads with their names
+ *	into	a slice, for all processes of one space: there are few slices, and forks come by the hundred
+ *	space	of a target. A child that was forked and has made no traced call is no target, and runs its parent's
+ *		program
  *
- * Life of a proc: a process becomes a target and its threads get events (add_thread), or a FORK comes from
- * one that has them, whose children inherit the kernel's events. From an exec on addresses mean something
- * else: the target that follows has another space; who is not followed has no samples any more, but switches.
- * With the end of its last thread it ends. Who is left has no events from then on; the kernel ends them for
- * all that have them from the same thread, so those who stay get their own (observe_left).
+ * Life of a proc: a process becomes a target and its threads get events (add_thread); or a FORK comes from a process
+ * with events, and the children inherit the kernel's events. After an exec addresses mean something else: a target that
+ * follows has another space; a process that is not followed has no samples any more, but still switches. A proc ends
+ * with its last thread. A process that is detached has no events from then on. The kernel ends events for all tasks
+ * that have them from the same thread, so the others get their own (observe_left).
  *
- * Order. What came is taken before a target is made or ends (observe_take()), so that no record is understood
- * by an image that came after it; and before the rings are emptied: the time that it returns is how far they
- * are complete.
+ * Order. Waiting records are taken before a target is made or ends (observe_take()), so that no record is resolved by
+ * an image that came after it. They are also taken before the rings are emptied: observe_take() returns the time up to
+ * which they are complete.
  *
- * While recording is off events go on, since the same tell who is made, ends and runs another program; what
- * they tell else is dropped.
+ * While recording is off the events go on, because the same events report which tasks are made, end and execute
+ * programs; their other content is dropped.
  *
- * The clock. Records have CLOCK_MONOTONIC, rings the counter of the CPU. Two pairs of readings, one of the
- * last taking and one of this, enclose what is taken: between them it is a line.
+ * The clock. Records have CLOCK_MONOTONIC, rings the counter of the CPU. Two pairs of readings, one of the last taking
+ * and one of this taking, enclose the records: between them the relation is a line.
  *
- * Stacks of forks and ends are those of the calls that made them (task_calls.c), told before by the same events.
+ * Stacks of forks and ends are those of the calls that made them (task_calls.c); the same events report these calls
+ * before.
  *
- * Forks, execs and ends as events, also alone: task_events.c. What cannot be understood yet is left in the
- * kernel's rings then, with all that came after it.
+ * Forks, execs and ends as events, also alone: task_events.c. A record that cannot be resolved yet is left in the
+ * kernel's rings then, with all records after it.
  *
- * Failure: what the kernel's rings had no room for is counted as lost; a proc whose end was not told is found
- * by looking for it (end_gone).
+ * Failure: records for which the kernel's rings had no room are counted as lost; a proc whose end was not reported is
+ * found by a search (end_gone).
  */
 #include "control/events/observe.h"
 
@@ -54,12 +54,12 @@
 #include <sys/epoll.h>
 #include <time.h>
 
-#define SAMPLE_NS	1000000u	/* the kernel's tracer's */
-#define CALLER_BYTES	1024u		/* of the stack: most functions' frames are smaller */
+#define SAMPLE_NS	1000000u	/* as the kernel's tracer */
+#define CALLER_BYTES	1024u		/* of the stack: frames of most functions are smaller */
 #define STACK_BYTES	8192u
-#define PRIO_NS		1000000000u	/* so long a priority is believed */
-#define SWEEP_NS	1000000000u	/* so often processes are looked for whose end we missed */
-#define SCANS		10		/* of a process whose threads make others */
+#define PRIO_NS		1000000000u	/* how long a priority counts as known */
+#define SWEEP_NS	1000000000u	/* how often processes whose end was missed are searched */
+#define SCANS		10		/* searches of a process whose threads make others */
 
 /* ---- The clock ----------------------------------------------------------------------------- */
 
@@ -180,13 +180,16 @@ static void take_switch(struct observe *o, struct proc *p, const struct perf_rec
 	observe_put(o, p, r, UFT_EVENT_SWITCH, &how, 1);
 }
 
-/* Notes the agent as a process of one thread, with events inherited from the thread that made it. */
+/*
+ * Is this the agent's name? The agent is a process of one thread, and has inherited the events of the thread that made
+ * it.
+ */
 static int is_agent(const struct proc *p, const char *comm)
 {
 	return (!p || p->nthreads == 1) && !strncmp(comm, "uft-agent", 9) && (!comm[9] || comm[9] == '\n');
 }
 
-/* The runtime's own? It has its name by now, or had it before it ended. */
+/* Is the new process a part of the runtime? Then it has the agent's name by now, or had it before it ended. */
 static int is_made_by_us(const struct observe *o, const struct perf_record *r)
 {
 	char comm[32];
@@ -200,13 +203,13 @@ static void take_fork(struct observe *o, struct proc *p, const struct perf_recor
 	struct thread like;
 
 	if (!parent || (!p && !session_follows_children(o->s)))
-		return;		/* detached meanwhile, or a child without events: its end would not be reported */
+		return;		/* detached meanwhile, or a child without events, whose end would not be reported */
 	if (!p && is_made_by_us(o, r))
-		return;		/* else its name ends it */
+		return;		/* else the name ends its proc */
 	tasks_fork(o, parent, r);
 	like = *observe_thread(parent, r->ptid);
 	if (!p) {
-		pid_inherit_fork(o->s, r->pid, parent->pid);	/* it may never say anything itself */
+		pid_inherit_fork(o->s, r->pid, parent->pid);	/* it may never have an event itself */
 		p = observe_proc_add(o, r->pid, parent->pid);
 		if (p && parent->into) {
 			observe_begin_space(o, p, parent->into->space);
@@ -224,7 +227,7 @@ static void take_fork(struct observe *o, struct proc *p, const struct perf_recor
 	}
 }
 
-/* What they had is theirs again, or nobody's. */
+/* Releases the former points of threads, because each thread has them again or has ended. */
 static void forget_old(struct observe *o, struct proc *p)
 {
 	while (p->nold) {
@@ -246,8 +249,8 @@ static void take_comm(struct observe *o, struct proc *p, const struct perf_recor
 		return;
 	}
 	/*
-	 * All others have ended by then, also the first one if another executes: which takes that one's
-	 * number, and keeps its events.
+	 * All other threads have ended by then. If another thread than the first executes, the first has ended, too,
+	 * and the executing thread takes its number, and keeps its own events.
 	 */
 	if (!t && r->is_exec && p->nthreads == 1)
 		t = &p->thread[0];
@@ -270,7 +273,7 @@ static void take_comm(struct observe *o, struct proc *p, const struct perf_recor
 	observe_thread_add(o, p, r->tid, &like);
 }
 
-/* Records its last moment on a CPU: its events end before the thread does, so no other record tells. */
+/* Records a thread's last moment on a CPU: its events end before the thread does, so no other record reports it. */
 static void take_exit(struct observe *o, struct proc *p, const struct perf_record *r)
 {
 	struct thread *t = observe_thread(p, r->tid), ended;
@@ -290,7 +293,7 @@ static void take_exit(struct observe *o, struct proc *p, const struct perf_recor
 	}
 }
 
-/* Lost records: the kernel tells where they were lost, not whose they were. */
+/* Lost records: the kernel tells where they were lost, but not whose they were. */
 static void take_lost(struct observe *o, const struct perf_record *r)
 {
 	o->has_lost = 1;
@@ -318,7 +321,7 @@ static void take_one(struct observe *o, const struct perf_record *r)
 	else if (r->kind == PERF_LOST)
 		take_lost(o, r);
 	else if (!p)
-		return;		/* it came before its FORK, or has ended: lost are microseconds */
+		return;		/* it came before its FORK, or the process has ended: microseconds are lost */
 	else if (r->kind == PERF_SAMPLE && o->has_points)
 		take_access(o, p, r);
 	else if (r->kind == PERF_SAMPLE)
@@ -334,7 +337,7 @@ static void take_one(struct observe *o, const struct perf_record *r)
 }
 
 /*
- * Ends processes whose end was lost, or came before the news of a thread of theirs: CPUs' rings differ by
+ * Ends processes whose end was lost, or came before the record of a new thread of theirs: the rings of CPUs differ by
  * microseconds.
  */
 static void end_gone(struct observe *o)
@@ -350,7 +353,7 @@ static void end_gone(struct observe *o)
 	}
 }
 
-/* All of it, as well as it can be understood now. */
+/* Takes all records, as well as they can be resolved now. */
 static void take_all(struct observe *o)
 {
 	o->is_final++;
@@ -364,7 +367,7 @@ uint64_t observe_take(struct observe *o)
 	uint64_t ns = perf_begin(o->perf);
 	struct pair now = pair_now();
 
-	if (now.ns > o->to.ns + 1000000) {		/* nearer ones would make a line of noise */
+	if (now.ns > o->to.ns + 1000000) {		/* with less distance the line would be noise */
 		o->from = o->to;
 		o->to = now;
 	}
@@ -406,7 +409,7 @@ static int list_unknown(void *arg, pid_t pid, pid_t tid)
 	return 0;
 }
 
-/* A thread that has no events gets them. */
+/* Adds events to a thread that has none. */
 static int add_thread(struct observe *o, struct proc *p, pid_t tid)
 {
 	struct thread like;
@@ -448,11 +451,12 @@ static void say_refused(struct observe *o, pid_t pid, int ret)
 }
 
 /*
- * 1. The threads are listed that are not known.
- * 2. What came until then is taken: who was made by one that had events has them, too, and is known now by its FORK.
- * 3. The others get theirs. Those that they made since 1 have none, so again, until there are no others.
+ * 1. List the threads that are not known.
+ * 2. Take the records up to now: a thread made by a thread with events has them, too, and is known now by its FORK.
+ * 3. Add events to the others. Threads that these made since step 1 have none, so repeat until there are no others.
  *
- * Who is made while its maker gets the events of one CPU after another has those of some CPUs only: of microseconds.
+ * A thread that is made while its maker gets the events of one CPU after another has those of some CPUs only, for
+ * microseconds.
  */
 static void add_threads(struct observe *o, pid_t pid)
 {
@@ -490,7 +494,7 @@ void observe_target(struct observe *o, const struct target *t)
 	take_all(o);
 	o->coming = 0;
 	p = observe_proc(o, t->pid);
-	if (p && (p->is_other || !p->into)) {	/* the kernel's events are there still */
+	if (p && (p->is_other || !p->into)) {	/* its events in the kernel are still there */
 		observe_begin_space(o, p, t->space);
 		points_find(o, p, UINT32_MAX);
 	}
@@ -513,7 +517,7 @@ void observe_exec(struct observe *o, const struct target *t)
 
 	if (!p)
 		return;
-	if (!p->is_exec_told) {		/* what we started ourselves had no events before */
+	if (!p->is_exec_told) {		/* a program that uft started had no events before */
 		observe_stat(t->pid, t->pid, 39, &cpu);
 		tasks_exec(o, p,
 			   &(struct perf_record){
@@ -524,8 +528,8 @@ void observe_exec(struct observe *o, const struct target *t)
 }
 
 /*
- * Threads that have no events are forgotten, but for the points that they have: what is watched twice is told
- * twice. 1: there were some.
+ * Forgets threads that have no events. ->old keeps their points, because memory that is watched twice would be reported
+ * twice. 1: there were such threads.
  */
 static int forget_unobserved(struct observe *o, struct proc *p)
 {
@@ -543,8 +547,8 @@ static int forget_unobserved(struct observe *o, struct proc *p)
 }
 
 /*
- * Tasks that inherited their events from a task that was left get new ones: no task may count as having these
- * before the first of them.
+ * Adds new events to tasks that inherited theirs from a detached task. Before the first of them no task may count as
+ * having events.
  */
 static void observe_again(struct observe *o)
 {
@@ -565,7 +569,7 @@ static void observe_again(struct observe *o)
 		if (!p || p != observe_proc(o, again[n]))
 			continue;
 		forget_old(o, p);
-		if (!p->nthreads)	/* it has ended meanwhile, unheard */
+		if (!p->nthreads)	/* it has ended meanwhile, and no record told */
 			observe_proc_end(o, p);
 	}
 	free(again);
@@ -626,7 +630,7 @@ static struct perf_want want_of(const struct uft_session *s, const struct spec *
 	return want;
 }
 
-/* After perf_open(): which events have stacks. */
+/* After perf_open(): notes which events have stacks. */
 static void begin_stacks(struct observe *o, const struct spec *sp, const struct perf_want *want)
 {
 	struct uft_error err = { "" };
@@ -702,7 +706,7 @@ struct observe *observe_begin(struct uft_session *s)
 	if (want.sample_ns && !perf_has_kernel(o->perf))
 		session_warn(s, "time in the kernel is not sampled: kernel.perf_event_paranoid is above 1");
 	o->from = (struct pair){ s->clock0, s->mono0 };
-	while (now_ns() < s->mono0 + 5000000)	/* the ratio of two clocks needs a distance */
+	while (now_ns() < s->mono0 + 5000000)	/* two clocks' ratio needs some distance */
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	o->to = pair_now();
 	hear(o);
@@ -712,7 +716,7 @@ struct observe *observe_begin(struct uft_session *s)
 	return o;
 }
 
-/* Takes the children of threads that had no events but @old's. */
+/* Takes the children of threads that only have the events of @old. */
 static void take_forks(struct observe *o, struct perf *old)
 {
 	struct perf_record r;
@@ -732,8 +736,8 @@ static void take_forks(struct observe *o, struct perf *old)
 }
 
 /*
- * Also of processes that are no targets: nobody else knows of them. The old events last until all have new
- * ones, and tell who came meanwhile.
+ * Also for processes that are no targets, because only this file knows them. The old events last until all have new
+ * ones, and report tasks that are made meanwhile.
  */
 void observe_set(struct observe *o, const struct spec *sp)
 {

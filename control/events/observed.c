@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * observed.c - the threads and processes of which events come, and the slices of spaces that they are written into
+ * observed.c - threads and processes with events, and the slices of spaces that their events are written into
  *
  * Objects, and the life of a process: observe.c.
  */
@@ -31,7 +31,7 @@ static void tell(const struct observe *o, const struct proc *p, const struct thr
 		o->s->ev.task(o->s->ev.arg, p->pid, t->tid, p->ppid, p->into->own->img, t->comm);
 }
 
-/* @like: its own former entry, or its maker, from which it has name and priority. */
+/* @like: its own former entry, or that of its maker, which gave it name and priority. */
 struct thread *observe_thread_add(struct observe *o, struct proc *p, pid_t tid, const struct thread *like)
 {
 	struct thread *t = observe_thread(p, tid);
@@ -45,7 +45,7 @@ struct thread *observe_thread_add(struct observe *o, struct proc *p, pid_t tid, 
 	return t;
 }
 
-/* Behind the name, which may hold anything. */
+/* Reads behind the name, which may have any characters. */
 int observe_stat(pid_t pid, pid_t tid, int field, int *value)
 {
 	char path[48], text[512];
@@ -73,7 +73,7 @@ int observe_prio(pid_t pid, pid_t tid)
 	return observe_stat(pid, tid, 18, &value) ? -1 : value + 100;
 }
 
-/* What /proc says of it. */
+/* Reads name and priority from /proc. */
 struct thread observe_thread_read(pid_t pid, pid_t tid)
 {
 	struct thread t = observe_no_thread;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * osnoise.c - noise: what the operating system takes from threads that do nothing but count: the tracer osnoise
+ * osnoise.c - measure what the operating system takes from threads that only count: the tracer osnoise
  *
- * A thread on each CPU (spin.c) reads the clock for `runtime` of each `period`. Between two readings is noise
- * what took as long as the threshold. One record a period, as in the kernel: how long it ran, the noise in
- * it, the longest; and how often it was interfered with.
+ * A thread on each CPU (spin.c) reads the clock for `runtime` of each `period`. A time between two readings that is at
+ * least the threshold is noise. There is one record per period, as in the kernel: how long the thread ran, the noise in
+ * it, the longest noise; and how often it was interfered with.
  *
- * The kernel counts interferences where they happen. Here they are what it tells everybody: how often the
- * thread had to leave its CPU, and how many interrupts, NMIs and softirqs the CPU had meanwhile
- * (/proc/interrupts, /proc/softirqs). The kernel's first column, noise of which it knows no cause, needs its
- * way of counting: not known here.
+ * The kernel counts interferences where they happen. This file takes the counts that every user can read: how often the
+ * thread had to leave its CPU, and how many interrupts, NMIs and softirqs the CPU had meanwhile (/proc/interrupts,
+ * /proc/softirqs). The kernel's first column, noise without a known cause, needs the kernel's way of counting: it is
+ * not known here.
  */
 #include "control/events/spin.h"
 #include "symbol/host.h"
@@ -22,7 +22,7 @@
 
 struct counts { uint64_t thread, irq, nmi, softirq; int has_irq, has_softirq; };
 
-/* The place of `CPU<cpu>` in the first line; -1: it is not there. */
+/* The column of `CPU<cpu>` in the first line; -1: there is none. */
 static int column_of(const char *line, int cpu)
 {
 	const char *p = line;
@@ -34,7 +34,7 @@ static int column_of(const char *line, int cpu)
 	return -1;
 }
 
-/* The number in that column; 0 in a line that is shorter. */
+/* The number in that column; 0 if the line is shorter. */
 static uint64_t number_in(const char *p, int column)
 {
 	for (int i = 0; ; i++) {
@@ -49,7 +49,7 @@ static uint64_t number_in(const char *p, int column)
 	}
 }
 
-/* The CPU's column of such a table, added up; of the line NMI apart. 0: there is none. */
+/* Adds up the CPU's column of such a table; the line NMI separately. 0: there is no such column. */
 static int add_up(const char *path, int cpu, uint64_t *sum, uint64_t *nmi)
 {
 	FILE *f = fopen(path, "re");
@@ -86,8 +86,8 @@ static uint64_t since(int is_known, uint64_t now, uint64_t then)
 }
 
 /*
- * To the nearest: a round of just its runtime is as long as that, though the runtime in the clock's units was
- * rounded down.
+ * Rounds to the nearest: a round of exactly its runtime is as long as the runtime, though the runtime in units of the
+ * clock was rounded down.
  */
 static uint64_t us(const struct spin *h, uint64_t units)
 {
@@ -113,7 +113,7 @@ static void measure(struct spinner *p)
 		last = now;
 	}
 	if (spin_is_ending(h))
-		return;			/* a period that was cut off is none */
+		return;			/* a period that was cut off does not count */
 	count(p, &after);
 	w[0] = us(h, noise) | us(h, now - start) << 32;
 	w[1] = us(h, longest) | since(1, after.thread, before.thread) << 32;

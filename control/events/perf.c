@@ -2,26 +2,25 @@
 /*
  * perf.c - perf events of tasks: see perf.h
  *
- * perf_event_open(2), of single tasks, which needs no more than the right to trace them. An event that
- * children inherit must be of one CPU if it is to have a ring, so a task has one for each CPU, and all of one
- * CPU write into the ring of an event of our own there (PERF_EVENT_IOC_SET_OUTPUT), which does nothing else.
- * Rings of several CPUs are merged by time. What is older than the taking is taken by it: perf_begin() reads
- * the clock before the rings' heads. Of what is younger some may be, of one ring and not yet of another, so it waits
- * for the next taking: a thread may have moved between two records of which one explains the other.
+ * perf_event_open(2), of single tasks, which needs no more than the right to trace them. An event that children inherit
+ * must be of one CPU if it is to have a ring. So a task has one event for each CPU, and all events of one CPU write
+ * into the ring of an event of this process there (PERF_EVENT_IOC_SET_OUTPUT), which has no other purpose. Rings of
+ * several CPUs are merged by time. A taking takes the records that are older than itself: perf_begin() reads the clock
+ * before the rings' heads. Younger records may be in one ring and not yet in another, so they wait for the next taking:
+ * a thread may have moved between two records of which one explains the other.
  *
- * An event's descriptor stays open when its task has ended: its children's events go with it. So the
- * descriptors of one task, one for each ring, are a group, which ends as a whole (perf_remove): for the task
- * and for all that it has made.
+ * An event's descriptor stays open when its task has ended, because its children's events would end with it. So the
+ * descriptors of one task, one for each ring, are a group, which ends as a whole (perf_remove): for the task and for
+ * all tasks that it has made.
  *
- * System calls of a task, by the kernel's tracepoints of them, are further events of its group, for each CPU each. All
- * samples have PERF_SAMPLE_RAW then, which is empty but of a tracepoint, so the record itself says what it is. Without
- * these events, when the kernel refuses them or there are no more descriptors, the rest goes on.
+ * Events of a task's system calls, by the kernel's tracepoints of them, are further events of its group, for each CPU.
+ * All samples then have PERF_SAMPLE_RAW, which is empty except for a tracepoint, so the record itself tells what it is.
+ * If the kernel refuses these events, or there are no more descriptors, all other events go on without them.
  *
  * The clock is CLOCK_MONOTONIC (use_clockid), as everywhere outside of targets.
  *
- * What an unprivileged user may see is decided by kernel.perf_event_paranoid: up to 1 all, at 2 only what
- * happens outside of the kernel (samples of system calls are missing then), above that nothing. Source:
- * perf_event_open(2).
+ * kernel.perf_event_paranoid decides what an unprivileged user may see: up to 1 everything, at 2 only events outside of
+ * the kernel (samples of system calls are missing then), above that nothing. Source: perf_event_open(2).
  */
 #include "control/events/perf.h"
 #include "symbol/now.h"
@@ -39,18 +38,18 @@
 #include <unistd.h>
 
 #define PAGE		4096u
-#define PAGES_MAX	128u		/* of a ring: what everybody may lock for each CPU, as a rule */
-/* with stacks of calls, of tasks that come and go by the thousand: root may lock more */
+#define PAGES_MAX	128u		/* of a ring: as much as each user may usually lock per CPU */
+/* with stacks of calls, of tasks that come and go by the thousand; root may lock more */
 #define CALL_PAGES_MAX	512u
 #define PAGES_MIN	8u
 #define RECORD_MAX	65536u		/* the size of a record is 16 bits */
-#define SLACK_NS	20000u		/* between a record's time and its being in the ring */
+#define SLACK_NS	20000u		/* between a record's time and its write to the ring */
 #define NCPUS_MAX	4096
 
-/* Registers by their numbers in linux/perf_event.h's neighbour asm/perf_regs.h; records have them in this order. */
+/* Registers by their numbers in asm/perf_regs.h; records have them in this order. */
 #if defined(__x86_64__)
 enum { REG_FP = 6, REG_SP = 7, REG_PC = 8, AT_FP = 0, AT_SP = 1, AT_PC = 2 };
-#define REG_KEPT	5		/* rdi: of a call, in front of the others */
+#define REG_KEPT	5		/* rdi: of a call, in front of the other registers */
 #elif defined(__aarch64__)
 enum { REG_FP = 29, REG_SP = 31, REG_PC = 32, AT_FP = 0, AT_SP = 1, AT_PC = 2 };
 #else
@@ -67,10 +66,10 @@ enum { REG_FP = 8, REG_SP = 2, REG_PC = 0, AT_FP = 2, AT_SP = 1, AT_PC = 0 };	/*
 
 struct ring {
 	int fd, cpu;
-	struct perf_event_mmap_page *head;	/* data a page behind it */
-	uint64_t bytes, at, end;	/* what is taken: [at, end) */
+	struct perf_event_mmap_page *head;	/* the data begin a page behind it */
+	uint64_t bytes, at, end;	/* [at, end) is being taken */
 	uint64_t ns;			/* of the record at `at` */
-	uint8_t *copy;			/* of a record that passes the ring's end */
+	uint8_t *copy;			/* of a record that crosses the ring's end */
 };
 
 struct perf {
@@ -79,11 +78,11 @@ struct perf {
 	int calls_error;
 	struct ring *ring;
 	uint32_t nrings;
-	uint64_t until;			/* of perf_begin(): younger ones wait */
-	struct ring *shown;		/* the record there was given out */
-	/* of group g: `width` from g * width on, the first -1: ended; the calls' -1: none */
+	uint64_t until;			/* of perf_begin(): younger records wait */
+	struct ring *shown;		/* the ring whose record was returned last */
+	/* of group g: `width` from g * width on; the first is -1: it has ended; a call's is -1: there is none */
 	int *fd;
-	uint32_t width;			/* nrings, and as many for each call */
+	uint32_t width;			/* nrings, and as many more for each call */
 	int ngroups, cap_groups;
 };
 
@@ -108,7 +107,7 @@ static struct perf_event_attr attr_of(void)
 	return a;
 }
 
-/* So that records of all samples have the same parts in front. */
+/* Makes all samples begin with the same parts. */
 static uint64_t sample_parts(const struct perf *p)
 {
 	return (p->want.has_points ? PERF_SAMPLE_ADDR : 0) | (p->want.ncalls ? PERF_SAMPLE_RAW : 0);
@@ -134,7 +133,7 @@ static struct perf_event_attr task_attr_of(const struct perf *p)
 	return a;
 }
 
-/* An access is told behind its instruction, and only what the program does itself. */
+/* An access is reported behind its instruction, and only accesses of the program itself. */
 static struct perf_event_attr point_attr_of(const struct perf *p, uint64_t addr, uint32_t bytes, int is_write_only)
 {
 	struct perf_event_attr a = attr_of();
@@ -153,7 +152,7 @@ static struct perf_event_attr point_attr_of(const struct perf *p, uint64_t addr,
 	return a;
 }
 
-/* Its registers are the program's, at the entry to the kernel: no right to look into that is needed. */
+/* Registers are the program's, at the entry to the kernel: so no right to look into the kernel is needed. */
 static struct perf_event_attr call_attr_of(const struct perf *p, uint32_t call)
 {
 	struct perf_event_attr a = attr_of();
@@ -175,7 +174,7 @@ static int *fds_of(const struct perf *p, int group)
 	return p->fd + (size_t)group * p->width;
 }
 
-/* One that has ended, or room for another. */
+/* A group that has ended, or room for another. */
 static int free_group(struct perf *p)
 {
 	int g = 0, cap = p->cap_groups ? 2 * p->cap_groups : 16;
@@ -193,7 +192,7 @@ static int free_group(struct perf *p)
 	return g;
 }
 
-/* One on each CPU, into @fd. 0, or -errno and none. */
+/* Opens an event on each CPU, into @fd. 0, or -errno and none. */
 static int open_each(const struct perf *p, struct perf_event_attr a, pid_t tid, int *fd)
 {
 	uint32_t n = 0;
@@ -301,7 +300,7 @@ static int map_ring(struct ring *r, uint32_t pages)
 	return 0;
 }
 
-/* As large as we may. -ENODEV: the CPU is not on. */
+/* Opens a ring as large as permitted. -ENODEV: the CPU is off. */
 static int open_ring(struct perf *p, int cpu)
 {
 	struct ring r = { .cpu = cpu, .copy = malloc(RECORD_MAX) };
@@ -336,7 +335,7 @@ static int open_rings(struct perf *p)
 	return ret ? ret : p->nrings ? 0 : -ENODEV;
 }
 
-/* Tried on ourselves. */
+/* Tries it on this process. */
 int perf_check_calls(const struct perf_want *want)
 {
 	const struct perf p = { .want = *want };
@@ -354,7 +353,7 @@ int perf_check_calls(const struct perf_want *want)
 	return 0;
 }
 
-/* May we? Tried on ourselves. */
+/* Is it permitted? Tries it on this process. */
 static int try_task(struct perf *p)
 {
 	struct perf_event_attr a;
@@ -412,12 +411,12 @@ void perf_close(struct perf *p)
 
 /* ---- Records ------------------------------------------------------------------------------- */
 
-/* The record at the ring's place, whole. */
+/* The whole record at the ring's place. */
 static const struct perf_event_header *record_at(struct ring *r)
 {
 	const uint8_t *data = (const uint8_t *)r->head + PAGE;
 	uint64_t at = r->at & (r->bytes - 1), room = r->bytes - at;
-	const struct perf_event_header *h = (const void *)(data + at);	/* whole: records are multiples of 8 */
+	const struct perf_event_header *h = (const void *)(data + at);	/* in one piece: records are multiples of 8 */
 
 	if (h->size <= room)
 		return h;
@@ -427,8 +426,8 @@ static const struct perf_event_header *record_at(struct ring *r)
 }
 
 /*
- * pid, tid, time, cpu: the end of each record but of samples, where they come first, of accesses with the
- * address between.
+ * pid, tid, time, cpu: the end of each record except samples, which have them first, and accesses, which have the
+ * address in between.
  */
 struct tail { uint32_t pid, tid; uint64_t ns; uint32_t cpu, pad; };
 
@@ -456,12 +455,12 @@ static void step(const struct perf *p, struct ring *r)
 	const struct perf_event_header *h = (const void *)((const uint8_t *)r->head + PAGE + (r->at & (r->bytes - 1)));
 
 	r->at += h->size;
-	/* The records handed out were read: the kernel may write their place. */
+	/* The records returned so far were read: the kernel may overwrite them. */
 	__atomic_store_n(&r->head->data_tail, r->at, __ATOMIC_RELEASE);
 	look(p, r);
 }
 
-/* @n bytes from the ring's place @at. */
+/* Copies @n bytes from the ring's place @at. */
 static void read_ring(const struct ring *r, uint64_t at, void *to, size_t n)
 {
 	const uint8_t *data = (const uint8_t *)r->head + PAGE;
@@ -523,14 +522,14 @@ static int read_access(const uint8_t *at, struct perf_record *r)
 {
 	if (word(&at) != PERF_SAMPLE_REGS_ABI_64)
 		return 0;
-	r->regs = (const uint64_t *)(const void *)at;	/* records are multiples of 8, and begin at such */
+	r->regs = (const uint64_t *)(const void *)at;	/* records are multiples of 8 and begin at multiples of 8 */
 	r->pc = r->regs[PERF_IP];
 	return 1;
 }
 
 /*
- * The registers, then the size of the stack's copy, the copy, and how much of it there is. 0: it was not in a
- * program.
+ * Reads the registers, then the size of the stack's copy, the copy, and how much of it is valid. 0: the task was not in
+ * a program.
  */
 static int read_frame(const uint8_t *at, uint64_t regs, int has_stack, struct perf_record *r)
 {
@@ -554,7 +553,7 @@ static int read_frame(const uint8_t *at, uint64_t regs, int has_stack, struct pe
 	return 1;
 }
 
-/* What the tracepoint with that number means, whose record begins with it. -1: it is none that was asked for. */
+/* The call of the tracepoint with that number, with which its record begins. -1: none that was asked for. */
 static int find_call(const struct perf *p, uint16_t tracepoint)
 {
 	for (uint32_t i = 0; i < p->want.ncalls; i++)
@@ -573,7 +572,7 @@ static int read_sample(const struct perf *p, const struct perf_event_header *h, 
 	r->kind = PERF_SAMPLE;
 	r->addr = p->want.has_points ? word(&at) : 0;
 	at += 8;			/* the CPU */
-	if (p->want.ncalls) {		/* a size, and so much; of no tracepoint zeroes */
+	if (p->want.ncalls) {		/* a size and the data; zeros if it is no tracepoint */
 		memcpy(&bytes, at, sizeof(bytes));
 		memcpy(&tracepoint, at + sizeof(bytes), sizeof(tracepoint));
 		at += sizeof(bytes) + bytes;
@@ -589,7 +588,7 @@ static int read_sample(const struct perf *p, const struct perf_event_header *h, 
 	return read_frame(at, CALL_REGS, 1, r);
 }
 
-/* 0: one that says nothing. */
+/* 0: a record without a meaning here. */
 static int read_record(const struct perf *p, const struct perf_event_header *h, struct perf_record *r)
 {
 	const uint8_t *body = (const uint8_t *)(h + 1);

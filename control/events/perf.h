@@ -14,13 +14,13 @@
 
 struct perf_want {
 	uint64_t sample_ns;		/* of CPU time between two samples; 0: none */
-	uint32_t stack_bytes;		/* of the stack with each */
+	uint32_t stack_bytes;		/* of the stack with each sample */
 	int has_switches;
-	int has_points;			/* samples are accesses, of perf_watch(), and nothing else */
-	int is_process_only;		/* threads from then on, but no child processes */
+	int has_points;			/* samples are accesses, of perf_watch(), and no other samples come */
+	int is_process_only;		/* includes new threads, but no child processes */
 	/*
-	 * system calls that are told when they begin, with so much of the stack: each by the number of its
-	 * tracepoint in the kernel, and what it means for who asks
+	 * system calls that are reported at their begin, with so much of the stack: each by the number of its
+	 * tracepoint in the kernel, and its meaning for the caller
 	 */
 	struct perf_call { uint32_t tracepoint, meaning; } call[PERF_CALLS_MAX];
 	uint32_t ncalls, call_bytes;
@@ -43,50 +43,53 @@ struct perf_record {
 	int is_exec;			/* COMM */
 	char comm[16];			/* COMM */
 	uint64_t lost;			/* LOST */
-	/* CALL: its meaning, and the register that vfork() keeps its return address in */
+	/* CALL: its meaning, and the register in which vfork() keeps its return address */
 	uint32_t call;
 	uint64_t kept;
-	/* SAMPLE, CALL: where in the program; of what it does in the kernel, where it went there. */
+	/* SAMPLE, CALL: the place in the program; for a sample in the kernel, where the program entered it. */
 	uint64_t pc, sp, fp;
 	const uint8_t *stack;		/* from sp on */
 	uint32_t stack_bytes;
-	/* Of an access: what is watched, and all registers behind the instruction, PERF_NREGS. */
+	/* For an access: the watched address, and all registers behind the instruction, PERF_NREGS. */
 	uint64_t addr;
 	const uint64_t *regs;
 };
 
-/* May these calls of one's own tasks be told here? 0 or -errno. */
+/* Can these calls of the user's own tasks be reported here? 0 or -errno. */
 int perf_check_calls(const struct perf_want *want);
 
 struct perf;
-/* 0, or -errno: not permitted (-EACCES, -EPERM), no more memory may be locked for it (-EDQUOT),
- * not known to this kernel (-ENOENT, -ENOSYS, -EINVAL), no memory. */
+/*
+ * 0, or -errno: not permitted (-EACCES, -EPERM), no more memory may be locked for it (-EDQUOT), not known to this
+ * kernel (-ENOENT, -ENOSYS, -EINVAL), no memory.
+ */
 int perf_open(const struct perf_want *want, struct perf **out);
 /*
- * Of @tid, which has none, and of all tasks that it makes from now on. Returns a number for the events of
+ * Adds events to @tid, which has none, and to all tasks that it makes from now on. Returns a number for the events of
  * them all, or -errno.
  */
 int perf_add(struct perf *p, pid_t tid);
 /*
- * The same of accesses to @bytes (1, 2, 4, 8) at @addr, a multiple of that, until the task executes another
- * program. -ENOSPC: no register of the CPU is free for it.
+ * The same for accesses to @bytes (1, 2, 4, 8) at @addr, a multiple of that, until the task executes another program.
+ * -ENOSPC: the CPU has no free register for it.
  */
 int perf_watch(struct perf *p, pid_t tid, uint64_t addr, uint32_t bytes, int is_write_only);
-/* Ends these; any number may be given. What they have told already comes still. */
+/* Ends these events; any number may be given. Records that they have made already still come. */
 void perf_remove(struct perf *p, int group);
-int perf_has(const struct perf *p, int group);		/* they have not been ended */
-/* Does it get this name in what has come so far, taken or not? */
+int perf_has(const struct perf *p, int group);		/* they have not ended */
+/* Does the task get this name in a record that has come so far, taken or not? */
 int perf_is_named(const struct perf *p, pid_t tid, const char *name);
-int perf_has_kernel(const struct perf *p);	/* 0: samples are of time outside the kernel only */
-int perf_calls_error(const struct perf *p);	/* -errno: the calls that were wanted are not told, not of all tasks */
+int perf_has_kernel(const struct perf *p);	/* 0: samples are only of time outside the kernel */
+/* -errno: the calls that were wanted are not reported, or not for all tasks */
+int perf_calls_error(const struct perf *p);
 /*
- * What has come until now is to be taken; the rest waits for the next call. Returns a time in ns before which
- * no more will come.
+ * Begins a taking of all records up to now; later ones wait for the next call. Returns a time in ns before which no
+ * more records will come.
  */
 uint64_t perf_begin(struct perf *p);
 /* 1: *r is the next record; 0: none. After an early end, the last record comes again after the next perf_begin(). */
 int perf_next(struct perf *p, struct perf_record *r);
-/* A descriptor for epoll that says a ring is a quarter full; -1: all were given. */
+/* A descriptor for epoll, readable when a ring is a quarter full; -1: there are no more. */
 int perf_descriptor(const struct perf *p, uint32_t i);
 void perf_close(struct perf *p);
 

@@ -2,18 +2,20 @@
 /*
  * sample_callers.c - find the callers in a sample: registers and a part of the stack, copied by the kernel
  *
- * By the same tables (unwind_rows.c) and with the same rules as the runtime walks stacks in a program
- * (runtime/trace/tracers/stack.c), but the first frame is one that was interrupted, anywhere in its function, and
- * nothing can be read but the copy: the walk ends where that does. Tables are made of an object when it is
- * first met.
+ * It uses the same tables (unwind_rows.c) and the same rules as the runtime's walk in a program
+ * (runtime/trace/tracers/stack.c). But the first frame was interrupted, anywhere in its function, and only the copy can
+ * be read: the walk ends where the copy does. The table of an object is made when it is first needed.
  */
 #include "control/events/sample_callers.h"
 
 #include <string.h>
 
-#define FP_REACH	(64u << 10)	/* without a table: a frame is not larger */
+#define FP_REACH	(64u << 10)	/* without a table: a frame is at most as large */
 
-/* Of the registers that a signal interrupted, from the stack pointer of its frame on: struct ucontext of x86-64. */
+/*
+ * Offsets of the registers that a signal interrupted, from the stack pointer of its frame on: struct ucontext of
+ * x86-64.
+ */
 enum { SIGNAL_FP = 120, SIGNAL_SP = 160, SIGNAL_PC = 168 };
 
 struct walk {
@@ -48,7 +50,7 @@ static struct uft_stack_row find_row(const struct walk *w, uint64_t pc)
 	o = &w->space->obj[i - 1];
 	at = pc - img->obj[i - 1].bias;
 	high = o->nrow;
-	while (low < high) {		/* the first row that begins behind @at */
+	while (low < high) {		/* finds the first row that begins behind @at */
 		uint32_t middle = low + (high - low) / 2;
 
 		if (o->row[middle].start <= at)
@@ -59,7 +61,7 @@ static struct uft_stack_row find_row(const struct walk *w, uint64_t pc)
 	return low ? o->row[low - 1] : none;
 }
 
-/* The frame that was interrupted by a signal, whose own this is. */
+/* From the frame of a signal to the frame that the signal interrupted. */
 static int leave_signal(struct walk *w)
 {
 	uint64_t pc, sp, fp;
@@ -74,8 +76,8 @@ static int leave_signal(struct walk *w)
 }
 
 /*
- * From the frame at w->pc, w->sp, w->fp to its caller. @row: of the instruction. 0: it has no caller, or it is
- * not known.
+ * From the frame at w->pc, w->sp, w->fp to its caller. @row: of the instruction. 0: it has no caller, or that is not
+ * known.
  */
 static int leave_frame(struct walk *w, struct uft_stack_row row)
 {
@@ -116,8 +118,8 @@ static int is_code(const struct walk *w, uint64_t addr)
 }
 
 /*
- * From a system call that is in no table: libc's clone() and clone3() have none there, since it would be wrong in the
- * child. They have pushed nothing; vfork() has taken its return address from the stack.
+ * From a system call in code without a row: libc's clone() and clone3() have none there, because it would be wrong in
+ * the child. They have pushed nothing; vfork() has taken its return address from the stack.
  */
 static int leave_call(struct walk *w)
 {
@@ -135,11 +137,11 @@ static int leave_call(struct walk *w)
 uint32_t walk_callers(struct space *space, const struct perf_record *r, uint64_t *callers, uint32_t max)
 {
 	struct walk w = { .space = space, .from = r, .pc = r->pc, .sp = r->sp, .fp = r->fp };
-	int is_call = 0;		/* of what w.pc is behind; else it is where a frame was interrupted */
+	int is_call = 0;		/* w.pc is behind a call; else a frame was interrupted there */
 	uint32_t n = 0;
 
 	while (n < max) {
-		/* The row of a call, not of what follows: that may be another function. */
+		/* The row of the call instruction: the code behind it may be another function's. */
 		struct uft_stack_row row = find_row(&w, w.pc - (uint64_t)is_call);
 
 		if (!n && r->kind == PERF_CALL && (row.rule == UFT_RULE_NONE || r->call & WALK_VFORK) &&
@@ -151,7 +153,7 @@ uint32_t walk_callers(struct space *space, const struct perf_record *r, uint64_t
 		is_call = row.rule != UFT_RULE_SIGNAL;
 		if (is_call ? !leave_frame(&w, row) : !leave_signal(&w))
 			break;
-		callers[n++] = w.pc + !is_call;		/* readers take it for behind a call */
+		callers[n++] = w.pc + !is_call;		/* readers take it for an address behind a call */
 	}
 	return n;
 }

@@ -6,11 +6,11 @@
 #include "control/target/target.h"
 #include "control/events/perf.h"
 
-#define WALK_VFORK	0x100u		/* of a perf_record's call: it keeps its return address in a register */
+#define WALK_VFORK	0x100u		/* in a perf_record's call: it keeps its return address in a register */
 
 /*
- * Return addresses from the inside out, @max at most; of a frame that a signal interrupted, the address
- * behind its own. How many.
+ * Return addresses from the inside out, @max at most; for a frame that a signal interrupted, the interrupted address
+ * plus one. Returns their number.
  */
 uint32_t walk_callers(struct space *space, const struct perf_record *r, uint64_t *callers, uint32_t max);
 

@@ -2,14 +2,13 @@
 /*
  * sources.c - records that the session itself makes
  *
- * A target's rings are its own, so what the session finds out goes into other slices of the arena: `nown` of
- * them, behind those that targets may claim and behind what targets map. They are announced, drained and
- * ended as any slice, in the tree as in a recording, and a file shows them as slices with the image that
- * resolves their addresses.
+ * A target's rings are its own, so records of the session go into other slices of the arena: `nown` of them, behind
+ * those that targets may claim and behind those that targets map. They are announced, drained and ended as any slice,
+ * in the tree and in a recording. A file shows them as slices with the image that resolves their addresses.
  *
- * Life: a spec asks (uft_session_trace), and where there are targets already it begins, else with the first
- * or the next round of the session (sources_start: by then there is somebody who takes the news), another spec or
- * the end of the session ends it. It rests while recording is off (sources_record).
+ * Life: a spec asks for a source (uft_session_trace). If there are targets already, it begins at once, else with the
+ * first target or the session's next round (sources_start: then the listener takes events). Another spec or the end of
+ * the session ends it. It rests while recording is off (sources_record).
  */
 #include "control/plan/watch_list.h"
 #include "control/events/observe.h"
@@ -24,7 +23,7 @@
 
 /* ---- Needs of a specification ---------------------------------------------------------------- */
 
-/* Tracers that are threads of ours. */
+/* Tracers that are threads of the session. */
 static const struct { uint32_t tracer; const struct spin_kind *kind; size_t want; } spins[] = {
 	{ UFT_TRACER_HWLAT, &hwlat_kind, offsetof(struct spec, hwlat) },
 	{ UFT_TRACER_OSNOISE, &osnoise_kind, offsetof(struct spec, osnoise) },
@@ -43,7 +42,7 @@ static int is_observing(const struct spec *sp)
 	       sp->tasks;
 }
 
-/* Its events are of another kind, in the same place. */
+/* Watchpoints use the same place for another kind of events. */
 static int is_watching(const struct spec *sp)
 {
 	return spec_has_own(sp, UFT_TRACER_MMIOTRACE);
@@ -91,7 +90,7 @@ void sources_start(struct uft_session *s)
 	for (size_t i = 0; sp && i < NSPINS; i++)
 		if (spec_has_own(sp, spins[i].tracer) && !o->spin[i] && !s->is_paused)
 			o->spin[i] = spin_begin(s, spins[i].kind, &want_of(sp, i)->opts, want_of(sp, i)->thresh_ns);
-	/* Forks are observed also while nothing is recorded. */
+	/* Forks are observed also while recording is off. */
 	if (sp && is_observing(sp) && !s->sources->observe && !s->sources->is_unobserved &&
 	    (!s->is_paused || sp->tasks)) {
 		s->sources->observe = observe_begin(s);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * spin.c - threads of ours that spin, so that what takes a CPU from a program shows: the tracers hwlat and osnoise
+ * spin.c - threads of the session that spin, which shows what takes a CPU from a program: the tracers hwlat and osnoise
  *
- * A thread spins for `width` of each `window`, by its tracer's round (hwlat.c, osnoise.c), and rests. In
- * modes none and round-robin there is one thread, in per-cpu one for each CPU. CPU use is width / window of
- * one CPU, or of each; none while nothing is recorded: there are no threads then, as in the kernel. Other
- * settings do not begin a tracer anew.
+ * A thread spins for `width` of each `window`, in its tracer's way (hwlat.c, osnoise.c), and rests. In modes none and
+ * round-robin there is one thread, in per-cpu one for each CPU. CPU use is width / window of one CPU, or of each; none
+ * while recording is off: there are no threads then, as in the kernel. New settings do not begin a tracer again.
  *
- * Concurrency: each thread has a CPU to itself in mode per-cpu, else there is one thread; so each ring has
- * one writer. `lock` guards is_ending and the numbers; while it spins a thread looks at is_ending without the
- * lock, some thousand times a millisecond.
+ * Concurrency: each thread has a CPU to itself in mode per-cpu, else there is one thread; so each ring has one writer.
+ * `lock` guards is_ending and the numbers; while it spins a thread reads is_ending without the lock, some thousand
+ * times a millisecond.
  */
 #include "control/events/spin.h"
 #include "symbol/host.h"
@@ -40,10 +39,10 @@ static void keep_to(int cpu)
 
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);	/* one that went meanwhile: where we are is as good */
+	sched_setaffinity(0, sizeof(set), &set);	/* if that CPU went off meanwhile, the present one will do */
 }
 
-/* Behind @cpu, in turn. */
+/* The CPU after @cpu, in turn. */
 static int next_cpu(const struct spin *h, int cpu)
 {
 	for (int i = 1; i <= CPU_SETSIZE; i++)
@@ -71,7 +70,7 @@ static int rest(struct spin *h)
 	return is_over;
 }
 
-/* As the kernel's are called. */
+/* The name of the thread, as the kernel's threads have it. */
 static void name_of(const struct spinner *p, char name[16])
 {
 	snprintf(name, 16, p->spin->kind->is_per_cpu ? "%.8s/%d" : "%.15s", p->spin->kind->comm, p->cpu);

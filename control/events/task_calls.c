@@ -2,24 +2,24 @@
 /*
  * task_calls.c - stacks of the events sched_process_fork and sched_process_exit
  *
- * What the kernel tells of a task that is made or ends (task_events.c) has no registers with it, and a tracepoint of
- * the kernel there is too late: at the end of a process its memory is gone before. So the system calls are asked for
- * that such events come of: clone, clone3, fork, vfork, exit, exit_group. The kernel copies the registers and the top
- * of the stack when the call begins, as of a sample (sample_callers.c walks both), before it does anything, and
- * the thread's next event of that kind has come of its last call. A call that failed is replaced by the next.
+ * The kernel's record of a task that is made or ends (task_events.c) has no registers, and a tracepoint of the kernel
+ * there comes too late: at the end of a process its memory is gone already. So the system calls that such events come
+ * from are observed: clone, clone3, fork, vfork, exit, exit_group. The kernel copies the registers and the top of the
+ * stack when the call begins, as for a sample (sample_callers.c walks both), before it does anything. The thread's next
+ * event of that kind comes from its last call. A call that failed is replaced by the next.
  *
- * Nothing is done for it in the program. The kernel takes a longer way into each system call, of all processes, as long
- * as such an event is open; so they are, only while stacks are asked for.
+ * Nothing is done for it in the program. While such an event is open, the kernel takes a longer way into each system
+ * call, of all processes; so the events are open only while stacks are asked for.
  *
- * Which numbers these tracepoints have, tracefs says, which root may read: once, as they stay. Whatever is mounted at
- * /sys/kernel/tracing, ours too, another one is made that is mounted nowhere: fsmount().
+ * tracefs has the numbers of these tracepoints, which root may read: once, because they do not change. Whatever is
+ * mounted at /sys/kernel/tracing, uft's tree too, another tracefs is made that is mounted nowhere: fsmount().
  *
- * A fork of a target is made by the runtime's hook (runtime/arch/x86_64/syscall.S), whose stub says for which
- * instruction of the program it stands.
+ * The runtime's hook makes a fork of a target (runtime/arch/x86_64/syscall.S); its stub tells the instruction of the
+ * program that it replaces.
  *
- * Without a stack are tasks that a signal ends, or another thread's exit_group() or exec: they made no call. An
- * exec has none, since its event is the new program's, which nobody has called; a call of the old one is in an image
- * that the new one does not have.
+ * Tasks that a signal ends, or another thread's exit_group() or exec, have no stack: they made no call. An exec has
+ * none, because its event is the new program's, which no code has called; a call of the old program is in an image that
+ * the new one does not have.
  */
 #include "control/events/observe_internal.h"
 #include "control/events/sample_callers.h"
@@ -49,7 +49,7 @@ struct call_stack {
 	uint64_t w[1 + UFT_STACK_MAX];
 };
 
-/* Last calls of a process's threads, by tid; never more than one a bucket on average. */
+/* Last calls of a process's threads, by tid; on average at most one per bucket. */
 struct call_table {
 	uint32_t n, nbuckets;		/* nbuckets: a power of two */
 	struct call_stack *bucket[];
@@ -57,7 +57,7 @@ struct call_table {
 
 /* ---- Numbers of the calls -------------------------------------------------------------------- */
 
-/* A descriptor of a tracefs, or -errno. */
+/* Returns a descriptor of a tracefs, or -errno. */
 static int open_tracefs(void)
 {
 	int fs = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC), at, ret = 0;
@@ -92,7 +92,7 @@ static uint32_t read_number(int tracefs, const char *call)
 }
 
 static pthread_mutex_t numbers_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t numbers[PERF_CALLS_MAX];	/* of calls[]; they stay as long as the kernel runs */
+static uint32_t numbers[PERF_CALLS_MAX];	/* of calls[]; they do not change while the kernel runs */
 static int has_numbers;
 
 /* Under the lock. */
@@ -125,7 +125,7 @@ int calls_find(struct perf_want *want, uint32_t tasks)
 
 /* ---- The frame of a hook --------------------------------------------------------------------- */
 
-/* Behind the system call that this hook stands for; 0: the image has no such hook. */
+/* The address behind the system call that this hook replaces; 0: the image has no such hook. */
 static uint64_t behind_call(const struct space *sp, uint64_t addr)
 {
 	for (uint32_t i = 0; i < sp->nobj; i++)
@@ -138,7 +138,7 @@ static uint64_t behind_call(const struct space *sp, uint64_t addr)
 	return 0;
 }
 
-/* The hook of a stub. Read once: the process may be gone when its next fork is told. */
+/* The hook of a stub. It is read once, because the process may have ended when its next fork is reported. */
 static uint64_t hook_of(struct into *in, pid_t pid, uint64_t stub)
 {
 	uint64_t hook;
@@ -155,7 +155,7 @@ static uint64_t hook_of(struct into *in, pid_t pid, uint64_t stub)
 	return hook;
 }
 
-/* Of a call that a hook makes: @r as if the program had made it. */
+/* Makes @r as if the program had made the call that its hook makes. */
 static void leave_hook(struct into *in, struct perf_record *r)
 {
 	uint64_t back, hook;
@@ -174,13 +174,13 @@ static void leave_hook(struct into *in, struct perf_record *r)
 
 /* ---- Stacks ---------------------------------------------------------------------------------- */
 
-/* Numbers are given one behind the other. */
+/* The bucket of a tid; tids are given in sequence. */
 static struct call_stack **bucket_of(struct call_table *t, pid_t tid)
 {
 	return &t->bucket[(uint32_t)tid & (t->nbuckets - 1)];
 }
 
-/* Where the thread's call is, or would be; NULL: the process has none. */
+/* The place of the thread's call, present or not; NULL: the process has no table. */
 static struct call_stack **place_of(struct proc *p, pid_t tid)
 {
 	struct call_stack **at = p->calls ? bucket_of(p->calls, tid) : NULL;
@@ -190,7 +190,7 @@ static struct call_stack **place_of(struct proc *p, pid_t tid)
 	return at;
 }
 
-/* Room for one more. 0, -ENOMEM. */
+/* Makes room for one more. 0, -ENOMEM. */
 static int grow(struct proc *p)
 {
 	struct call_table *old = p->calls, *t;

@@ -2,25 +2,23 @@
 /*
  * task_events.c - the events sched_process_fork, sched_process_exec, sched_process_exit
  *
- * The kernel tells of each task of the targets that is made, executes a program and ends (observe.c), so also
- * of one that is killed, of all those that end with their process, and of children that are not traced;
- * nothing is done for it in the program, on no path. What the runtime sees of it is less: it is before a
- * system call that may fail, and a thread's end, or a signal's, is none of its calls.
+ * The kernel reports each task of the targets that is made, executes a program or ends (observe.c): also one that is
+ * killed, all those that end with their process, and children that are not traced. Nothing is done for it in the
+ * program, on no path. The runtime sees less: it comes before a system call that may fail, and a thread's end, or one
+ * by a signal, is no call that it sees.
  *
- * Times are the kernel's, of the moment in which it tells: a fork's is before the child runs, an end's before
- * who waits for it knows.
+ * Times are the kernel's, of its report: a fork's is before the child runs, an end's before a waiting task knows of it.
  *
- * What the kernel does not tell is looked up while it can be:
- *	filename	what exec was given, of the new program's auxiliary vector (AT_EXECFN). Whom we follow
- *			stands there until it is read; of others it may have changed or be gone: `?`
- *	prio		of stat; a thread that is gone has what was read of it, or of its maker, last
+ * Facts that the kernel does not report are looked up while they can be:
+ *	filename	the path given to exec, from the new program's auxiliary vector (AT_EXECFN). A process that is
+ *			followed is stopped until it is read; in others it may have changed or be gone: `?`
+ *	prio		from stat; if the thread has ended, the last value read of it, or of its maker
  *
- * The runtime's own tasks are none of the program's. The one that makes the agent has its name before it does
- * anything else, and the agent inherits it; until a new process that shares its maker's memory is named
- * otherwise, executes, or ends, its fork waits. Where nothing can be left for later, because a target is made
- * or left, its name is waited for there, for 50 ms. Of an exec it is waited whether the program becomes a
- * target: then its event is of the new image, with its names. Who waits longer than WAIT_NS is taken for what
- * it looks like.
+ * The runtime's own tasks are not the program's. The task that makes the agent sets its name before it does anything
+ * else, and the agent inherits it. Until a new process that shares its maker's memory is named otherwise, executes a
+ * program, or ends, its fork event waits. If no event may be left for later, because a target is made or detached, the
+ * name is waited for, for up to 50 ms. An exec waits until it is known whether the program becomes a target: then its
+ * event is of the new image, with its names. A task that waits longer than WAIT_NS is judged by the facts known then.
  */
 #include "control/events/observe_internal.h"
 
@@ -49,7 +47,7 @@ struct exit_payload {
 	int32_t pid, prio;
 };
 struct exec_payload {
-	uint32_t filename;		/* __data_loc: where text is, and its length */
+	uint32_t filename;		/* __data_loc: where the text is, and its length */
 	int32_t pid, old_pid;
 	char text[8 * (UFT_EXEC_WORDS - 1)];
 };
@@ -62,7 +60,7 @@ static int is_asked(const struct observe *o, uint32_t what)
 	return (o->s->spec->tasks & what) != 0;
 }
 
-/* Nothing tells yet whether it is the runtime's: it has its maker's memory, and its name. */
+/* Is it unknown yet whether the task is the runtime's? Then it shares its maker's memory, and has its maker's name. */
 static int is_unnamed(const struct perf_record *r)
 {
 	char comm[32];
@@ -71,7 +69,7 @@ static int is_unnamed(const struct perf_record *r)
 	       proc_read_file(r->pid, "comm", comm, sizeof(comm)) > 0 && strncmp(comm, "uft-agent", 9) != 0;
 }
 
-/* What came cannot be left for later: as long as it takes to be given a CPU, mostly. */
+/* Waits for the name of a task whose record cannot be left for later: mostly until the task gets a CPU. */
 static void wait_for_name(const struct perf_record *r)
 {
 	for (int i = 0; i < NAPS && is_unnamed(r); i++)
@@ -127,14 +125,14 @@ void tasks_exec(const struct observe *o, struct proc *p, const struct perf_recor
 {
 	if (!is_asked(o, UFT_TASKS_EXEC))
 		return;
-	tasks_put_exec(o, p);		/* one before this that nobody followed */
+	tasks_put_exec(o, p);		/* an exec before this one, of a program that is not followed */
 	p->is_exec_told = 1;
 	p->exec_ns = r->ns;
 	p->exec_cpu = r->cpu;
 	p->exec_tid = p->nthreads == 1 ? p->thread[0].tid : r->tid;
 }
 
-/* What its exec was given, with zeroes behind it; "": not known any more. */
+/* The path given to its exec, with zeroes behind it; "": not known any more. */
 static void read_filename(pid_t pid, char *name, size_t size)
 {
 	Elf64_auxv_t av[64];

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * watchpoints.c - memory that is watched, in the processes that are observed: the tracer mmiotrace
+ * watchpoints.c - watch memory in observed processes: the tracer mmiotrace
  *
- * Each process has up to ACCESS_MAX points, found in its space when it becomes a target and, for variables of
- * objects that come later, when these are there. Each of its threads has the kernel's events for each point:
- * its own, or those of who made it. A thread that was made before its maker had them (point_ns) gets its own
- * in the next round. At an exec the kernel stops them (remove_on_exec), but keeps them, with their debug
- * registers, for whoever holds the descriptors: so what no thread has any more is closed.
+ * Each process has up to ACCESS_MAX points, found in its space when it becomes a target and, for variables of objects
+ * that come later, when these are there. Each of its threads has the kernel's events for each point: its own, or its
+ * maker's. A thread that was made before its maker had them (point_ns) gets its own in the next round. At an exec the
+ * kernel stops the events (remove_on_exec), but keeps them, with their debug registers, while a descriptor is open: so
+ * events that no thread has any more are closed.
  */
 #include "control/events/observe_internal.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* Each range, as its points lie, from point @from on. */
+/* Writes a record for each range, as its points lie, from point @from on. */
 void points_tell(struct observe *o, const struct proc *p, uint32_t from, uint64_t ns, uint64_t flags)
 {
 	const struct perf_record r = { .ns = ns, .pid = p->pid, .tid = p->pid };
@@ -28,7 +28,7 @@ void points_tell(struct observe *o, const struct proc *p, uint32_t from, uint64_
 	}
 }
 
-/* The kernel ends the events: of another program, of a process that is over. */
+/* Ends the points: the kernel ends the events of a process that executes another program or ends. */
 void points_end(struct observe *o, struct proc *p, uint64_t ns)
 {
 	points_tell(o, p, 0, ns, UFT_ACCESS_END);
@@ -61,7 +61,7 @@ void points_release(struct observe *o, const struct thread *t)
 			perf_remove(o->perf, t->point[k]);
 }
 
-/* Their numbers will be of others. 1: there was such a one. */
+/* Forgets ended events, because their numbers will be used again. 1: there was one. */
 static int forget_ended(const struct observe *o, struct thread *t, uint32_t n)
 {
 	int any = 0;
@@ -126,7 +126,7 @@ static void say_wrong(struct observe *o, const struct proc *p, uint32_t wrong)
 				     ACCESS_MAX, sp->watch[i].name ? sp->watch[i].name : "ADDRESS");
 }
 
-/* Where the ranges lie in it, as far as that is known now. */
+/* Finds the places of the ranges in the process, as far as they are known now. */
 void points_find(struct observe *o, struct proc *p, uint32_t wanted)
 {
 	const struct spec *sp = o->s->spec;
@@ -160,7 +160,7 @@ static void say_missing(struct observe *o, const struct proc *p)
 	o->said |= p->missing;
 }
 
-/* Of variables that no process had, and of which a process that ended before the first round told nothing. */
+/* Warns of variables that no process had, also if a process ended before the first round. */
 void points_say_unfound(struct observe *o)
 {
 	const struct spec *sp = o->s->spec;
@@ -172,7 +172,7 @@ void points_say_unfound(struct observe *o)
 				     "needs its debug file)", sp->watch[i].name);
 }
 
-/* Variables of objects that came meanwhile; threads that were made before their maker had events. */
+/* Adds variables of objects that came meanwhile, and events to threads that were made before their maker had them. */
 void points_round(struct observe *o)
 {
 	for (struct proc *p = o->procs; p; p = p->next) {
