@@ -3,8 +3,8 @@
  * abi.h - the contract between the runtime inside a target and the session outside it
  *
  * This header is the specification of everything that both sides see: records (records.h), rings (rings.h), the arena
- * that holds them, the requests a target makes and the commands a session sends. It is the only header, with these two
- * and runtime/arch/NAME/encode.h, that both sides include. It needs nothing but <stddef.h> and <stdint.h>.
+ * that holds them, the requests of targets and the commands of a session. Both sides include only this header with
+ * these two, and runtime/arch/NAME/encode.h. It needs nothing but <stddef.h> and <stdint.h>.
  *
  * Objects
  *   arena     what a session and its targets share: sparse files in its run directory.
@@ -152,7 +152,7 @@ struct uft_arena {		/* the board */
 	uint32_t closed;	/* s: 1: the session is gone on purpose */
 	uint32_t guard_pid;	/* s: the guard, which detaches all targets when the session dies; 0: none */
 	uint32_t nown;		/* the session's own slices, behind the targets' */
-	/* s: inode of the session's pid namespace, in which its pids mean something; 0 unknown */
+	/* s: inode of the session's pid namespace, to which its pids belong; 0: unknown */
 	uint64_t pid_ns;
 	uint64_t build;		/* s: identifies the build of the runtime that targets run */
 	uint32_t heir_pid;	/* s: a process that detaches the targets of a dead session; 0: none */
@@ -163,8 +163,8 @@ struct uft_arena {		/* the board */
 	/* s: a futex. Targets cannot write here, but wake its waiters; the session counts the wakes it noticed */
 	uint32_t bell;
 	uint32_t per_file;	/* slices of a family */
-	uint32_t is_full;	/* s: 1: no more processes are followed: a fork child claims no slice */
-	uint32_t nprocesses;	/* most processes that are followed at once */
+	uint32_t is_full;	/* s: 1: the session follows no more processes: a fork child claims no slice */
+	uint32_t nprocesses;	/* how many processes are followed at once, at most */
 	uint64_t cookie;	/* of the session; the same in each of its families */
 	/* bytes of a ring that are used while the session keeps up: whole sub-buffers, at most ring_bytes */
 	uint32_t ring_usual;
@@ -214,7 +214,7 @@ enum uft_slice_state {
 	UFT_SLICE_SPENT,	/* s: drained, but its memory cannot be cleared: never used again */
 };
 
-/* One counter per way in which something can fail to be recorded or followed; nothing is silent. */
+/* One counter per way in which a record or a follow can fail; nothing is silent. */
 enum uft_counter {
 	UFT_CNT_NO_RING,	/* records dropped: no free exchange ring */
 	UFT_CNT_SHADOW_FULL,	/* graph calls not hooked: shadow stack or set-aside table full */
@@ -229,7 +229,7 @@ enum uft_counter {
 	UFT_CNT_SITE_LIVE,	/* sites not changed, because that is not safe while threads run */
 	UFT_CNT_NOT_KEPT,	/* root calls that were shorter than their limit (information) */
 	UFT_CNT_KEEP_NO_RING,	/* words of calls to be kept that were dropped: no exchange ring for their time */
-	UFT_CNT_SITE_REACH,	/* sites too far from what an armed one leads to */
+	UFT_CNT_SITE_REACH,	/* sites too far from the memory that an armed one leads to */
 	/* graph calls not hooked: mcount's argument is not where the prologue should have put it */
 	UFT_CNT_NO_SLOT,
 	UFT_CNT_SITE_TAKEN,	/* sites whose jump could only lead to memory that is in use, or will be */
@@ -452,7 +452,7 @@ _Static_assert(sizeof(struct uft_stack_row) == 8, "abi");
 
 /* ---- Sites, objects, commands ------------------------------------------------------------- */
 
-enum uft_site_kind {		/* what stands at the address when nothing is armed */
+enum uft_site_kind {		/* the bytes at the address while the site is not armed */
 	UFT_SITE_NONE,
 	UFT_SITE_NOP,		/* one nop of `len` bytes (>= 5), or several whose first is >= 5 long */
 	UFT_SITE_NOPS,		/* `len` one-byte nops (>= 5): coalesce before use */
@@ -472,7 +472,7 @@ enum uft_site_kind {		/* what stands at the address when nothing is armed */
 enum uft_site_state {
 	UFT_IDLE,		/* nop (calls turned into nops) */
 	UFT_ORIGINAL,		/* the program's own bytes */
-	UFT_FUNCTION,		/* call into the object's function trampoline */
+	UFT_FUNCTION,		/* calls the object's thunk */
 	UFT_GRAPH,		/* jump to the site's stub (mcount kinds: call, return address replaced) */
 };
 
@@ -558,7 +558,7 @@ enum uft_site_form {
 	 */
 	UFT_SITES_FIRST,
 };
-/* Common values of sites that are named by bits. */
+/* Values that all sites of an order by bits share. */
 struct uft_site_order {
 	uint64_t text_start;	/* FIRST: that of the object */
 	uint8_t form;		/* enum uft_site_form */
@@ -569,7 +569,7 @@ struct uft_site_order {
 _Static_assert(sizeof(struct uft_site_order) == 16, "abi");
 #define UFT_KIND_LEN(kind, len)	((uint8_t)((kind) | (len) << 4))
 
-enum uft_hook_kind {		/* places in unprepared code at which the runtime must be called */
+enum uft_hook_kind {		/* places in unprepared code that call the runtime */
 	UFT_HOOK_SYSCALL,	/* `mov $nr,%eax; syscall`: the 5-byte mov becomes a jump. nr: execve, execveat,
 				 * clone, clone3, fork, vfork, mlockall, prctl, seccomp, getrlimit, setrlimit,
 				 * prlimit64; UFT_HOOK_ANY: glibc's syscall(), where the last
@@ -580,7 +580,7 @@ enum uft_hook_kind {		/* places in unprepared code at which the runtime must be 
 
 enum uft_unwind_hook {
 	UFT_UNWIND_BEGIN,	/* _Unwind_*, a walk begins: true return addresses must be on the stack */
-	UFT_UNWIND_FDE,		/* _Unwind_Find_FDE(): answers for a pc in our code */
+	UFT_UNWIND_FDE,		/* _Unwind_Find_FDE(): answers for a pc in the runtime's code */
 };
 
 #define UFT_HOOK_ANY	UINT32_MAX	/* a system call whose number is in rax, one of these or any other */
@@ -588,16 +588,16 @@ enum uft_unwind_hook {
 struct uft_hook {
 	uint64_t addr;		/* first byte replaced */
 	uint32_t kind;
-	uint32_t nr;		/* UFT_HOOK_SYSCALL: system call number; UNWIND: which */
+	uint32_t nr;		/* UFT_HOOK_SYSCALL: system call number; UNWIND: enum uft_unwind_hook */
 	uint32_t len;		/* bytes to move out of line (>= 5, arm64 4, riscv64 >= 8; whole, position independent
 				 * instructions), RBRK: 0 */
 	int32_t result;		/* w */
-	uint8_t bytes[16];	/* what must stand at addr */
+	uint8_t bytes[16];	/* the bytes expected at addr */
 };
 
 enum uft_cmd_op {
 	UFT_CMD_NOP,
-	UFT_CMD_OBJECT,		/* struct uft_cmd_object: make or look up trampolines and stubs */
+	UFT_CMD_OBJECT,		/* struct uft_cmd_object: make or look up thunks and stubs */
 	UFT_CMD_PATCH,		/* object + sites, n of them: enum uft_site_form */
 	UFT_CMD_TRACER,		/* struct uft_tracer_params */
 	UFT_CMD_HOOK,		/* array of struct uft_hook */
@@ -605,22 +605,22 @@ enum uft_cmd_op {
 	UFT_CMD_AGENT_EXIT,	/* DISARM and end the agent */
 	UFT_CMD_OBJECT_GONE,	/* object was unmapped: forget its sites and tracepoints, write nothing there */
 	UFT_CMD_CODE,		/* object + array of struct uft_code, by address: code out of line for UFT_SITE_CODE */
-	/* The way out, in this order; control/detach/detach.c. */
+	/* A detach, in this order; control/detach/detach.c. */
 	/*
-	 * for good: DISARM, nothing is hooked or asked any more. result: places that could not be changed
-	 * while threads run; w: n, those that cannot be changed at all
+	 * for good: DISARM, and from now on nothing is hooked and no request is made. result: sites that could not be
+	 * changed while threads run; w: n: those that can never be changed
 	 */
 	UFT_CMD_LEAVE,
-	UFT_CMD_UNHOOK,		/* every slot that holds a return address of ours gets the true one back */
-	/* w: n and the array of struct uft_owned: all that we have mapped; UFT_CMD_HELD: it is unmapped next */
+	UFT_CMD_UNHOOK,		/* every slot that has a hook gets the true return address back */
+	/* w: n and the array of struct uft_owned: all memory of the runtime; UFT_CMD_HELD: it is unmapped next */
 	UFT_CMD_MAPPINGS,
 	/* object was described wrongly: forget its sites, none of which was armed; hooks in it stay */
 	UFT_CMD_OBJECT_ANEW,
 	/* struct uft_cmd_rows + array of n struct uft_stack_row: a part of the object's. result 1: it has them */
 	UFT_CMD_ROWS,
-	/* array of struct uft_event_switch: what tracepoints write, before their calls lead there */
+	/* array of struct uft_event_switch: events of tracepoints, before calls lead there */
 	UFT_CMD_EVENTS,
-	UFT_CMD_RULES,		/* n struct uft_event_rules, one behind the other; before the EVENTS that they are of.
+	UFT_CMD_RULES,		/* n struct uft_event_rules, one behind the other; before the EVENTS of these events.
 				 * result: how many of them are not in force: their events have none */
 	/* array of struct uft_call_switch, by address: all calls of tracepoints in an object, or a part of them */
 	UFT_CMD_TRACEPOINTS,
@@ -648,7 +648,7 @@ struct uft_cmd_object {
 	uint32_t first_text_id;		/* text id = first + ((addr - (text_start & ~3)) >> 2) */
 	uint32_t first_stub_id;
 	uint64_t stub_base;		/* w: address of stub 0; stubs are UFT_STUB_BYTES apart */
-	uint64_t tramp_base, tramp_end;	/* w: the object's trampoline memory, for naming */
+	uint64_t tramp_base, tramp_end;	/* w: the object's memory of thunks and stubs, for naming */
 	/* w: code for stub i goes to code_base + i * UFT_CODE_STRIDE, UFT_CODE_MAX bytes */
 	uint64_t code_base;
 	uint32_t warm;			/* enum uft_warm: most of its sites will soon be armed, and there is time now */
@@ -666,7 +666,10 @@ enum uft_warm { UFT_WARM_SITES = 1, UFT_WARM_STUBS = 2 };
 #define UFT_CODE_SLOT	88	/* the address that the site jumps to */
 #define UFT_CODE_CALLED	101	/* behind the call of the function handler */
 
-/* A plain function entry to be rewritten. All bytes are final: nothing in the runtime decodes or relocates. */
+/*
+ * The entry of an unprepared function, to be rewritten. All bytes are final: the runtime neither decodes nor relocates
+ * them.
+ */
 struct uft_code {
 	uint64_t addr;			/* the site */
 	uint64_t pad;			/* site of 2 bytes: address of 5 bytes of padding within its reach; else 0 */
@@ -676,13 +679,13 @@ struct uft_code {
 	/* FUNCTION only: graph would change what the function sees (its return address) */
 	uint8_t is_plain;
 	uint8_t status;			/* w: enum uft_site_status */
-	uint8_t orig[24];		/* what must stand at addr, nmoved bytes */
-	uint8_t pad_orig[8];		/* what must stand at pad, 5 bytes */
+	uint8_t orig[24];		/* the bytes expected at addr, nmoved of them */
+	uint8_t pad_orig[8];		/* the bytes expected at pad, 5 of them */
 	uint8_t code[UFT_CODE_MAX];	/* moved instructions and the way back, made for its place */
-	/* where in code[] the instruction begins that was at addr + 1, 2, ...; 0 none */
+	/* offset in code[] of the instruction that was at addr + 1, 2, ...; 0: none */
 	uint8_t map[4];
-	uint8_t back;			/* the jump behind the moved instructions; 0 none */
-	uint8_t pushed;			/* from here on a return address has been pushed; 0 never */
+	uint8_t back;			/* the jump behind the moved instructions; 0: none */
+	uint8_t pushed;			/* from here on a return address is pushed; 0: never */
 	/* the site lies behind a signature of the return address (arm64): code[] begins with it */
 	uint8_t is_signed;
 	/* the site becomes an int3, which the session serves (control/watchdog/int3.c) */
@@ -696,8 +699,9 @@ struct uft_code {
 _Static_assert(sizeof(struct uft_code) == 152, "abi");
 #define UFT_PUN_MAX	4u		/* bytes that change */
 #define UFT_PUN_KNOWN	8u
-#define UFT_PUN_BYTES	14u		/* where it leads: jmp *1f(%rip); 1: .quad slot */
-#define UFT_HEAP_ROOM	(1ull << 30)	/* above the heap nothing is put where a byte has to be, for so far */
+#define UFT_PUN_BYTES	14u		/* code at the jump's target: jmp *1f(%rip); 1: .quad slot */
+/* above the heap: no memory is mapped within this distance for a jump's place */
+#define UFT_HEAP_ROOM	(1ull << 30)
 #define UFT_MAX_OBJECTS	1024
 
 struct uft_cmd {
@@ -725,8 +729,8 @@ struct uft_hello {
 
 /*
  * Entry [block][stub id]; blocks lie profile_ids entries apart. Block i is of CPU i: tasks with rseq add to it in
- * sections, processes without rseq atomically. The last block is of tasks without rseq in processes that have it, whose
- * atomic additions would be lost between the load and the store of a section's.
+ * sections, processes without rseq atomically. The last block is for tasks without rseq in processes that have it,
+ * because their atomic additions would be lost between the load and the store of a section.
  */
 struct uft_profile {
 	uint64_t hits;		/* calls begun */
@@ -753,7 +757,7 @@ _Static_assert(sizeof(struct uft_profile) == 64, "abi");
 #define UFT_FAMILY_SUFFIX	".f"	/* its number in decimal follows */
 #define UFT_BOOT_RESUME	352
 #define UFT_BOOT_BACK	360
-/* of a thread: registers by the number that instructions have for them, and its signal mask */
+/* of a thread: registers, in the order of their numbers in instructions, and its signal mask */
 struct uft_way_back {
 	uint64_t reg[16], flags, pc, mask;
 };
@@ -763,7 +767,7 @@ struct uft_way_back {
 struct uft_limits {			/* struct rlimit */
 	uint64_t cur, max;
 };
-struct uft_own_limit {			/* RLIMIT_AS as the program set it, without room for our mappings */
+struct uft_own_limit {			/* RLIMIT_AS as the program set it, without room for the runtime's mappings */
 	struct uft_limits limit;
 	uint32_t is_set;		/* and the kernel's follows (runtime/platform/linux/limit.c) */
 	uint32_t guest;			/* a vfork child that has set its own: its number, */
@@ -788,15 +792,16 @@ struct uft_boot {
 	uint32_t is_locked;	/* 1: the process has locked memory, new mappings may come locked */
 	uint32_t stage;		/* w: enum uft_boot_stage */
 	int32_t fd;		/* w: the agent's end for the session, once stage is UFT_BOOT_SOCKET */
-	int32_t agent_tid;	/* w: in the target's pid namespace, or -errno; valid when the task in between ended */
-	uint32_t is_rejoining;	/* w: a thread was sent to uft_blob_rejoin and is not through */
-	/* where the thread that made the agent goes on if the session is killed; 0: nowhere */
+	/* w: in the target's pid namespace, or -errno; valid after the task in between has ended */
+	int32_t agent_tid;
+	uint32_t is_rejoining;	/* w: a thread was sent to uft_blob_rejoin and has not come back */
+	/* where the thread that made the agent continues if the session is killed; 0: nowhere */
 	uint64_t resume;
-	/* registers with which a thread in uft_blob_rejoin goes on if its tracer is killed */
+	/* registers with which a thread in uft_blob_rejoin continues if its tracer is killed */
 	struct uft_way_back back;
 	uint64_t board_addr;	/* w: where the board was mapped */
 	struct uft_own_limit space;	/* w */
-	uint64_t rdebug;	/* the loader's list (struct r_debug), where it is known before the loader runs; or 0 */
+	uint64_t rdebug;	/* the loader's list (struct r_debug), if it is known before the loader runs; else 0 */
 };
 _Static_assert(offsetof(struct uft_boot, resume) == UFT_BOOT_RESUME &&
 	       offsetof(struct uft_boot, back) == UFT_BOOT_BACK &&
@@ -810,8 +815,8 @@ _Static_assert(offsetof(struct uft_boot, resume) == UFT_BOOT_RESUME &&
  * paths, /proc or the numbers of a namespace.
  */
 /*
- * Spares (UFT_BOOT_*'s way, for an agent that may not open files): messages of a family's number, 4 bytes, with
- * its descriptor, as long as the session finds slices that it has sent and that are not FREE any more.
+ * Spares for an agent that may not open files (by the sockets of UFT_BOOT_*): messages of a family's number, 4 bytes,
+ * with its descriptor, while the session finds slices that it has sent and that are not FREE any more.
  */
 enum uft_boot_stage { UFT_BOOT_NONE, UFT_BOOT_SOCKET, UFT_BOOT_DONE /* result is valid */ };
 enum uft_boot_fd { UFT_BOOT_ARENA, UFT_BOOT_BOARD, UFT_BOOT_SESSION, UFT_BOOT_TARGET /* pidfds */,

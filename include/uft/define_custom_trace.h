@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * define_custom_trace.h - events of a program's own choice at tracepoints of events that it has already
+ * define_custom_trace.h - events of a program's own at tracepoints of events that exist already
  *
  * A header with TRACE_CUSTOM_EVENT(NAME, ...) includes this at its end; one file of the object defines
  * CREATE_CUSTOM_TRACE_EVENTS before it includes that header, behind the header that declares the event NAME. A probe

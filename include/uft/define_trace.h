@@ -47,8 +47,9 @@ struct trace_entry {
 #define __UFT_SECTION(name)	__attribute__((section(name), used, aligned(8) __UFT_RETAIN))
 
 /*
- * Few words one by one: the code that writes records is cold, where compilers make a memset() of a known size the
- * string instruction, which costs more than all the rest. The barrier keeps them from making the loop a memset().
+ * Clears a few words one by one. The code that writes records is cold, and there compilers make the string instruction
+ * of a memset() of known size, which costs more than all the rest. The barrier keeps them from making a memset() of the
+ * loop.
  */
 static inline __attribute__((always_inline, unused)) void __uft_clear(uint64_t *word, size_t n)
 {
@@ -61,7 +62,10 @@ static inline __attribute__((always_inline, unused)) void __uft_clear(uint64_t *
 		}
 }
 
-/* Bits of a __cpumask(): of the machine's processors. A program may define another number before it includes events. */
+/*
+ * Number of bits of a __cpumask(): the machine's processors. A program may define another number before it includes
+ * events.
+ */
 #ifndef nr_cpumask_bits
 __attribute__((weak, visibility("hidden"))) unsigned int __uft_cpus;
 
@@ -101,7 +105,7 @@ __attribute__((constructor, unused)) static __UFT_NOTRACE void __uft_count_cpus(
 	TRACE_EVENT(name, PARAMS(proto), PARAMS(args), PARAMS(tstruct), PARAMS(assign), PARAMS(print))
 #define TRACE_EVENT_FN_COND(name, proto, args, cond, tstruct, assign, print, reg, unreg)	\
 	TRACE_EVENT(name, PARAMS(proto), PARAMS(args), PARAMS(tstruct), PARAMS(assign), PARAMS(print))
-/* A class of its own, beside that of the event whose tracepoint it has. */
+/* A class of its own, beside the class of the event that has the tracepoint. */
 #undef TRACE_CUSTOM_EVENT
 #undef DECLARE_CUSTOM_EVENT_CLASS
 #undef DEFINE_CUSTOM_EVENT
@@ -326,7 +330,7 @@ __attribute__((constructor, unused)) static __UFT_NOTRACE void __uft_count_cpus(
 #define DEFINE_EVENT_PRINT(template, name, proto, args, print)	DEFINE_EVENT(template, name, PARAMS(proto), \
 	PARAMS(args))
 
-/* ---- 4: what writes a record, and the events ------------------------------------------------- */
+/* ---- 4: functions that write records, and the events ------------------------------------------------- */
 
 #include <uft/define_trace_stage.h>
 #define __field(type, item)
@@ -406,7 +410,7 @@ __attribute__((constructor, unused)) static __UFT_NOTRACE void __uft_count_cpus(
 		__uft_write_##template(&__uft_tracepoint_##event_name, args);			\
 	}											\
 	__UFT_EVENT_PROBES_DEFINE(event_name)
-/* Its site is in a probe of the tracepoint, which the object registers when it is loaded. */
+/* The event's site is in a probe of the tracepoint, which the object registers when it is loaded. */
 #undef DEFINE_CUSTOM_EVENT
 #define DEFINE_CUSTOM_EVENT(template, event_name, proto, args)					\
 	static struct uft_tracepoint __uft_custom_##event_name __UFT_SECTION("__uft_events") = {	\
@@ -431,7 +435,7 @@ __attribute__((constructor, unused)) static __UFT_NOTRACE void __uft_count_cpus(
 #define DECLARE_TRACE_CONDITION(name, proto, args, cond)	__UFT_PROBES_DEFINE(name)
 #include __UFT_TRACE_INCLUDE(TRACE_INCLUDE_FILE)
 
-/* ---- As before ------------------------------------------------------------------------------- */
+/* ---- Restore the macros ------------------------------------------------------------------------------- */
 
 #include <uft/define_trace_stage.h>
 #undef __UFT_TRACE_STAGE

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * define_trace_print.h - part of define_trace.h: print formats as the kernel writes them for those who read `format`
+ * define_trace_print.h - part of define_trace.h: print formats as the kernel writes them for readers of `format`
  *
- * Helpers that such readers know stay as they are; the kernel replaces these by what they know.
+ * Helpers that such readers know stay as they are. The kernel replaces the others by text that readers know.
  */
 #define __entry REC
 #define TP_printk(fmt, args...)			"\"" fmt "\", " __stringify(args)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* define_trace_stage.h - part of define_trace.h: forgets what fields and helpers meant in the reading before */
+/* define_trace_stage.h - part of define_trace.h: undefines fields and helpers of the reading before */
 #undef __field
 #undef __field_ext
 #undef __field_struct

@@ -25,7 +25,7 @@
 #undef CREATE_TRACE_POINTS
 #endif
 
-#define UFT_PRINTK_BYTES	1024	/* of a text, its 0 included; a longer text is cut */
+#define UFT_PRINTK_BYTES	1024	/* of a text with its 0; a longer text is cut */
 
 static __UFT_NOTRACE __attribute__((unused, format(printf, 1, 2), cold, noinline)) void __uft_printk(const char *fmt,
 												     ...)
@@ -37,7 +37,7 @@ static __UFT_NOTRACE __attribute__((unused, format(printf, 1, 2), cold, noinline
 	va_start(ap, fmt);
 	n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (n > 0 && n < (int)sizeof(text) && text[n - 1] == '\n')	/* lines end by themselves */
+	if (n > 0 && n < (int)sizeof(text) && text[n - 1] == '\n')	/* each event is a line of its own */
 		text[n - 1] = '\0';
 	trace_marker_print(text);
 }

@@ -2,9 +2,9 @@
 /*
  * trace_event.h - TRACE_EVENT() and its relatives, source compatible with the kernel's; see tracepoint.h
  *
- * Included by a header with events. Its first reading makes trace_NAME() and trace_NAME_enabled();
- * <uft/define_trace.h> at its end reads it again for what is defined, in the file that asked for it with
- * CREATE_TRACE_POINTS.
+ * A header with events includes this. Its first reading makes trace_NAME() and trace_NAME_enabled().
+ * <uft/define_trace.h> at its end reads it again, in the file that has defined CREATE_TRACE_POINTS, for the
+ * definitions.
  */
 #ifndef UFT_TRACE_EVENT_H
 #define UFT_TRACE_EVENT_H
@@ -29,7 +29,7 @@
 #endif
 
 /*
- * A tracepoint that is no event: for the program's own probes alone. One file of the object that declares it has
+ * A tracepoint that is no event, for the program's own probes. One file of the object that declares it has
  * DEFINE_TRACE(); a header of events that <uft/define_trace.h> reads again needs none.
  */
 #define __UFT_DECLARE_BARE(name, cond, proto, args)						\
@@ -61,7 +61,7 @@
 
 #endif
 
-/* The first reading. define_trace.h leaves these behind, too: several headers may follow each other. */
+/* The first reading. define_trace.h defines these again at its end, because several headers may follow each other. */
 #ifndef __UFT_TRACE_STAGE
 #undef TRACE_EVENT
 #undef TRACE_EVENT_CONDITION

@@ -2,17 +2,17 @@
 /*
  * tracepoint.h - static tracepoints for C and C++ programs
  *
- * Nothing is linked: a program that was built with this header runs the same where uft was never installed. A
- * call of trace_NAME() costs one nop while no recorder wants the event; its arguments are evaluated, as in the
- * kernel, where they are more than variables. UFT_TRACE(NAME, ...) evaluates none while the event is off. uft
- * finds the tracepoints of a program and of its libraries in their ELF sections and makes the nop a jump
- * while the event is recorded.
+ * Nothing is linked: a program that was built with this header runs the same where uft was never installed. A call of
+ * trace_NAME() costs one nop while no recorder wants the event. As in the kernel, its arguments are evaluated all the
+ * same if they are more than variables; UFT_TRACE(NAME, ...) evaluates none while the event is off. uft finds the
+ * tracepoints of a program and of its libraries in their ELF sections, and makes a jump of the nop while the event is
+ * recorded.
  *
  * Events are declared as in the kernel: include <uft/trace_event.h> in a header with TRACE_EVENT(), and
  * <uft/define_trace.h> at its end; one file of the program or library defines CREATE_TRACE_POINTS before it
  * includes that header. All calls of a tracepoint are in the object (program or library) that defines it.
  *
- * Sections, which are the interface (version 1):
+ * These sections are the interface (version 1):
  *	__uft_sites	struct uft_tracepoint_site, one for each call
  *	__uft_events	struct uft_tracepoint, one for each event, at multiples of 8; zeroes between them
  *	__uft_classes	struct uft_event_class and its fields, the same
@@ -32,7 +32,7 @@ extern "C" {
 #define UFT_TRACEPOINT_MAGIC	0x3145434154544655ull	/* "UFTTACE1" */
 #define UFT_TRACEPOINT_MAX	2048u			/* bytes of the largest event, its 8 common bytes included */
 
-/* All three numbers are distances from where they stand. */
+/* All three numbers are distances, each from its own address. */
 struct uft_tracepoint_site {
 	int32_t site;		/* the nop */
 	int32_t on;		/* the target of the jump while the event is recorded */
@@ -45,8 +45,8 @@ struct uft_tracepoint {
 	uint32_t bytes;
 	uint32_t id;			/* of the event; set by the recorder */
 	/*
-	 * Set by the recorder; NULL while no recorder wants the event. @record: behind the common fields, readable up
-	 * to a whole word; NULL: it was too large.
+	 * Set by the recorder; NULL while no recorder wants the event. @record: the bytes behind the common fields,
+	 * readable up to a whole word; NULL: the record was too large.
 	 */
 	void (*write)(struct uft_tracepoint *tp, const void *record, unsigned long bytes);
 	uint64_t reserved[4];
@@ -55,7 +55,7 @@ struct uft_tracepoint {
 
 struct uft_event_class {
 	uint64_t magic;
-	uint32_t bytes;			/* of this and all that follows */
+	uint32_t bytes;			/* of this struct and all that follows */
 	uint32_t reserved;
 	uint32_t system_bytes, name_bytes, print_bytes;
 	/* follows: system, name, print format, then the fields, without gaps */
@@ -64,19 +64,20 @@ struct uft_event_class {
 enum uft_class_field_kind { UFT_CLASS_FIXED, UFT_CLASS_DATA_LOC, UFT_CLASS_REL_LOC };
 struct uft_class_field {
 	uint32_t offset, size;
-	uint16_t type_bytes, name_bytes, length_bytes;	/* of the texts that follow; length: of an array, else empty */
+	/* lengths of the texts that follow; length: an array's, else empty */
+	uint16_t type_bytes, name_bytes, length_bytes;
 	uint8_t is_signed, kind;
 	/* follows: type, name, length */
 };
 
-struct uft_event_print {		/* of an event that has a print format of its own */
+struct uft_event_print {		/* of an event with a print format of its own */
 	uint64_t magic;
 	uint32_t bytes;
 	uint32_t system_bytes, name_bytes, print_bytes;
 	/* follows: system, name, print format */
 };
 
-struct uft_event_enum {			/* a name in print formats that is a number, or sizeof(TYPE) */
+struct uft_event_enum {			/* a name in print formats that stands for a number, or sizeof(TYPE) */
 	uint64_t magic;
 	uint32_t bytes;
 	uint32_t system_bytes, name_bytes, reserved;
@@ -98,14 +99,14 @@ struct uft_event_enum {			/* a name in print formats that is a number, or sizeof
 #define __UFT_REF	"%0"
 #elif defined(__riscv) && __riscv_xlen == 64
 #define __UFT_NOP	".option push; .option norvc; .option norelax; nop; .option pop"
-#define __UFT_ALIGN	".p2align 2"	/* one store changes it */
+#define __UFT_ALIGN	".p2align 2"	/* so that one store changes it */
 #define __UFT_SYMBOL	"S"
 #define __UFT_REF	"%0"
 #endif
 
 /*
- * Keeps functions of these headers out of the trace: a compiler that prepares entries for a tracer
- * (-pg, -mfentry, -fpatchable-function-entry) leaves them out.
+ * Keeps functions of these headers out of the trace: a compiler that prepares entries for a tracer (-pg, -mfentry,
+ * -fpatchable-function-entry) skips them.
  */
 #if !defined(__has_attribute)
 #define __UFT_NOTRACE	__attribute__((no_instrument_function))
@@ -128,7 +129,7 @@ struct uft_event_enum {			/* a name in print formats that is a number, or sizeof
 #define __UFT_SITE(tp, label)	do { if (0) goto label; (void)(tp); } while (0)
 #endif
 
-/* The declaration of an event's tracepoint: @proto and @args in parentheses, as TP_PROTO() and TP_ARGS() leave them. */
+/* Declares an event's tracepoint: @proto and @args in parentheses, as TP_PROTO() and TP_ARGS() give them. */
 #define __UFT_DECLARE_TRACE(name, cond, proto, args)						\
 	extern struct uft_tracepoint __uft_tracepoint_##name __attribute__((visibility("hidden")));	\
 	extern __UFT_NOTRACE void __uft_call_##name(proto) __attribute__((cold, visibility("hidden")));	\
@@ -154,7 +155,8 @@ struct uft_event_enum {			/* a name in print formats that is a number, or sizeof
 	}
 
 /*
- * trace_NAME() without evaluation of its arguments while no recorder wants the event, not even of calls with effects.
+ * trace_NAME(), but its arguments are not evaluated while no recorder wants the event, not even calls with side
+ * effects.
  */
 #define UFT_TRACE(name, args...)								\
 	do {											\

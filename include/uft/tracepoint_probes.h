@@ -2,17 +2,17 @@
 /*
  * tracepoint_probes.h - a program's own functions at its tracepoints: register_trace_NAME(), unregister_trace_NAME()
  *
- * Part of trace_event.h where UFT_TRACE_PROBES is defined before it, in all files of an object that include the
- * declaration; always for DECLARE_TRACE() alone, which has no other use. trace_NAME() looks then, beside its
- * nop, at one word, and calls the probes that stand there, the highest priority first, of equal ones the oldest
- * first. A probe gets what was registered with it and then the tracepoint's arguments.
+ * Part of trace_event.h if UFT_TRACE_PROBES is defined before it, in all files of an object that include the
+ * declaration; always for DECLARE_TRACE(), which has no other use. Beside its nop trace_NAME() then tests one word, and
+ * calls the registered probes: the highest priority first, among equal ones the oldest first. A probe gets the data
+ * that was registered with it, and then the tracepoint's arguments.
  *
- * A list of probes does not change: a change makes a new one. Who fires is counted while he may be in a list, in one
- * of two counters of the object. An old list is freed by a later change that finds nobody counted, or by
- * tracepoint_synchronize_unregister(), which turns to the other counter, waits for the one before, and does so once
- * more (who read which counter is meant may have been late): behind it no probe runs that was taken out before.
- * Probes may fire in signal handlers. The functions that change lists are not for those, nor is the one that
- * waits for a probe.
+ * A list of probes never changes: a change makes a new list. While a thread may be in a list, it is counted in one of
+ * two counters of the object. An old list is freed by a later change that finds both counters 0, or by
+ * tracepoint_synchronize_unregister(). That function switches to the other counter, waits until the previous one is 0,
+ * and does so a second time, because a thread may read which counter to use and count itself late. After it returns no
+ * probe runs that was removed before. Probes may fire in signal handlers. Signal handlers may not call the functions
+ * that change lists, and a probe may not call the function that waits for probes.
  */
 #ifndef UFT_TRACEPOINT_PROBES_H
 #define UFT_TRACEPOINT_PROBES_H
@@ -26,15 +26,15 @@ enum { __UFT_ENOENT = 2, __UFT_ENOMEM = 12, __UFT_EEXIST = 17, __UFT_EINVAL = 22
 
 struct uft_probe { void *func, *data; int prio; };
 struct uft_probe_list { struct uft_probe_list *next; size_t n; struct uft_probe v[]; };
-struct uft_tracepoint_probes { struct uft_probe_list *list, *old; };	/* list: NULL none */
+struct uft_tracepoint_probes { struct uft_probe_list *list, *old; };	/* list: NULL: no probes */
 
-/* Of the object: weak, so that its files have one together. */
+/* One for the object: weak, so that its files share it. */
 __attribute__((weak, visibility("hidden"))) struct uft_probe_users {
 	unsigned long firing[2], turn;
 	char lock;
 } __uft_probes;
 
-/* *turn: for __uft_probes_leave(). */
+/* Enters the list. *turn: to be passed to __uft_probes_leave(). */
 static inline __UFT_NOTRACE __attribute__((unused))
 struct uft_probe_list *__uft_probes_enter(struct uft_tracepoint_probes *t, unsigned long *turn)
 {
@@ -79,7 +79,7 @@ static inline __UFT_NOTRACE __attribute__((unused)) void __uft_probes_replace(st
 	}
 }
 
-/* @is_in: put it in, else take it out. 0, -EEXIST, -ENOENT, -ENOMEM. */
+/* @is_in: add the probe, else remove it. 0, -EEXIST, -ENOENT, -ENOMEM. */
 static inline __UFT_NOTRACE __attribute__((unused)) int __uft_probes_change(struct uft_tracepoint_probes *t, void *func,
 	void *data,
 							      int prio, int is_in)
@@ -138,7 +138,7 @@ static inline __UFT_NOTRACE __attribute__((unused)) void tracepoint_synchronize_
 	__uft_probes_unlock();
 }
 
-/* @proto, @args: as those of __UFT_DECLARE_TRACE(). */
+/* @proto, @args: as in __UFT_DECLARE_TRACE(). */
 #define __UFT_PROBES_DECLARE(name, proto, args)							\
 	extern struct uft_tracepoint_probes __uft_probes_##name __attribute__((visibility("hidden")));	\
 	static inline __UFT_NOTRACE __attribute__((unused)) int register_trace_prio_##name(void (*probe)(void *, \

@@ -18,7 +18,7 @@ typedef __s32 s32;
 typedef __u64 u64;
 typedef __s64 s64;
 
-/* Masks of processors: what the C library's cpu_set_t is made of. */
+/* Masks of processors, in the layout of the C library's cpu_set_t. */
 typedef struct cpumask { unsigned long bits[1024 / (8 * sizeof(unsigned long))]; } cpumask_t;
 #define cpumask_bits(mask)	((mask)->bits)
 
