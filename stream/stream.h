@@ -2,8 +2,8 @@
 /*
  * stream.h - events in time order, whatever their source
  *
- * One iterator over every source: a .uft file, a trace.dat (stream/dat/), live rings; the kernel's tracefs joins
- * here. A source turns its bytes into struct uft_event; no folder above sees a record word.
+ * One iterator over every source: a .uft file, a trace.dat (stream/dat/), live rings; later the kernel's tracefs. A
+ * source makes struct uft_event of its bytes; higher folders never see a word of a record.
  */
 #ifndef UFT_STREAM_STREAM_H
 #define UFT_STREAM_STREAM_H
@@ -19,7 +19,7 @@ enum uft_event_kind {
 	UFT_EV_LEFT,		/* sym, depth, duration_ns so far: a call that was left without a return. If it does
 				 * return after all (coroutine), its EXIT comes then, at the depth of that moment */
 	UFT_EV_LOST,		/* lost: records lost here */
-	UFT_EV_MARK,		/* text, text_bytes: a user wrote it into trace_marker */
+	UFT_EV_MARK,		/* text, text_bytes: written by a user into trace_marker */
 	/*
 	 * data, word (PARENT: parent and parent_addr); sym, depth: of the call it belongs to, none if
 	 * UFT_EVENT_IS_OWN(data). UFT_EVENT_STACK: stack, and the function that was entered.
@@ -51,17 +51,17 @@ struct uft_stack {
 };
 
 struct uft_task {
-	/* in the session's pid namespace, as far as that is known: older recordings have the numbers of records */
+	/* in the session's pid namespace, as far as known: older recordings have the numbers of records */
 	uint32_t tid, pid, ppid;
 	const char *comm;	/* "<...>" when unknown */
-	const char *program;	/* name of its process: that of the main thread, or else of the file */
+	const char *program;	/* name of its process: of the main thread, or else of the file */
 	const struct uft_image *image;
 	uint32_t index;		/* dense over the stream: use it for arrays. An exec makes another task */
-	uint32_t own_tid, own_pid;	/* in its own pid namespace, as records name it */
+	uint32_t own_tid, own_pid;	/* in its own pid namespace, as in records */
 };
 
 struct uft_event {
-	uint64_t ts_ns;		/* CLOCK_MONOTONIC, or what uft_stream_stamp() tells */
+	uint64_t ts_ns;		/* CLOCK_MONOTONIC, or as uft_stream_stamp() tells */
 	union {
 		struct {
 			uint64_t duration_ns, self_ns;
@@ -85,12 +85,12 @@ struct uft_event {
 	};
 	const struct uft_task *task;
 	const struct uft_sym *sym;
-	uint32_t cpu;		/* from info.ncpus on: exchange rings (tasks without a usable rseq area) */
+	uint32_t cpu;		/* numbers from info.ncpus on: exchange rings (tasks without a usable rseq area) */
 	uint8_t kind, flags;
 	uint16_t latency;	/* with UFT_EVF_LATENCY: the kernel's common_flags | common_preempt_count << 8 */
 	uint32_t depth;		/* graph: 0 outermost */
 	uint32_t data;		/* DATA: enum uft_event_id */
-	uint64_t clock;		/* as it stands in the ring; 0 where the source has none */
+	uint64_t clock;		/* as in the ring; 0: the source has none */
 };
 
 /* The unit of ts_ns. Durations are always ns. */
@@ -98,12 +98,12 @@ enum uft_stamp {
 	UFT_STAMP_NS,
 	UFT_STAMP_UPTIME,	/* hundredths of a second since boot, as jiffies are shown to users */
 	UFT_STAMP_TICKS,	/* of the rings' clock */
-	UFT_STAMP_COUNT,	/* the same, but a count that rises in each task and is no time; nor are durations */
+	UFT_STAMP_COUNT,	/* the same, but a count that rises in each task and is no time; durations neither */
 };
 
 struct uft_stream;
 
-struct uft_select {		/* the reader's selection; zero = everything */
+struct uft_select {		/* a reader's selection; zero: everything */
 	uint64_t from_ns, to_ns;		/* relative to the first event */
 	int is_from_stamp, is_to_stamp;		/* from_ns, to_ns: a time stamp if not before the first event */
 	const uint32_t *tids; size_t ntids;	/* these threads, */
@@ -117,10 +117,13 @@ struct uft_select {		/* the reader's selection; zero = everything */
 	int needs_times;	/* a recording without times is refused */
 };
 
-/* The filter of EVENT:FILTER. NULL: @text is no such selection, but may be a pattern of functions. */
+/* The filter of EVENT:FILTER. NULL: @text is no such selection, but it may be a pattern of functions. */
 const char *uft_select_event_filter(const char *text);
 
-/* For the @i-th object met: returns how many functions of calls so far have no name. *obj: NULL: no such object. */
+/*
+ * For object @i in the order of appearance: returns how many functions of calls so far have no name. *obj: NULL: no
+ * such object.
+ */
 uint32_t uft_stream_nameless(const struct uft_stream *st, size_t i, struct uft_object **obj);
 
 /* 0: no event read so far was selected. For streams with a selection. */
@@ -130,23 +133,23 @@ int uft_stream_has_cpu(const struct uft_stream *st, uint32_t cpu);	/* 1: it has 
 struct uft_info {		/* for `uft stat` and headers */
 	const char *format;	/* "uft", "trace.dat v6" ... */
 	uint64_t events, calls, lost, bytes, duration_ns, first_ns;
-	uint64_t realtime_ns;	/* CLOCK_REALTIME when the recording began; 0 not known */
+	uint64_t realtime_ns;	/* CLOCK_REALTIME when the recording began; 0: not known */
 	/* further lost records, of calls that are counted themselves: ends, arguments, results */
 	uint64_t lost_parts;
-	uint32_t false_losses;	/* loss counters of processes that are impossibly high: each counts as 1 */
+	uint32_t false_losses;	/* loss counters of processes that are too high to be true: each counts as 1 */
 	uint64_t overwritten;	/* events overwritten by newer ones (--flight), estimated by bytes */
 	uint64_t counters[UFT_NCOUNTERS];
 	uint32_t ncpus, ntasks, nobjects, nfuncs, tracer;
 	uint32_t ring_bytes;	/* size of one ring */
 	int complete;		/* 0: the recorder did not finish the file; 1 it did */
-	uint32_t stop;		/* enum uft_stop: the limit that ended the recording, */
-	uint64_t stop_bytes;	/* and its value */
+	uint32_t stop;		/* enum uft_stop: the limit that ended the recording */
+	uint64_t stop_bytes;	/* the value of that limit */
 	uint64_t damaged_bytes;	/* skipped as unreadable */
 	const char *cmdline, *hostname, *uname;
 };
 
 struct uft_stream;
-/* The types of its events: of a session, or of the recording. */
+/* The event types of its events: of a session, or of the recording. */
 const struct uft_event_table *uft_stream_events(const struct uft_stream *st);
 enum uft_stamp uft_stream_stamp(const struct uft_stream *st);
 const char *uft_stream_clock_name(const struct uft_stream *st);	/* the kernel's */
@@ -163,15 +166,17 @@ int uft_stream_next(struct uft_stream *st, struct uft_event *ev);
  */
 size_t uft_stream_batch(struct uft_stream *st, struct uft_event *ev, size_t max);
 /*
- * Of the whole file, whatever is selected; exact; may scan the file once. `events` are the records of calls
- * (FUNC, ENTRY, EXIT, CALL: not LEFT or LOST) and DATA of its own, `calls` those among them that begin or
- * stand for a call, and those that a profile has summed up.
+ * Facts of the whole file, whatever is selected; exact; may scan the file once. `events` are the records of calls
+ * (FUNC, ENTRY, EXIT, CALL: not LEFT or LOST) and DATA of its own. `calls` are the records among them that begin a call
+ * or stand for one, and the calls that a profile has added up.
  */
 const struct uft_info *uft_stream_info(struct uft_stream *st);
-/* The tracer of uft_stream_info(), which the head of the file tells: without a scan. */
+/* The tracer of uft_stream_info(), without a scan: the head of the file has it. */
 uint32_t uft_stream_tracer(const struct uft_stream *st);
-/* The tasks met so far, in order of their index; after uft_stream_info() all that have records. Copies: valid until
- * the next call. */
+/*
+ * The tasks so far, in order of their index; after uft_stream_info() all tasks with records. Copies, valid until the
+ * next call.
+ */
 size_t uft_stream_tasks(struct uft_stream *st, const struct uft_task **out);
 size_t uft_stream_images(struct uft_stream *st, const struct uft_image *const **out);
 
@@ -182,8 +187,10 @@ uint64_t uft_stream_missed_stacks(const struct uft_stream *st);
 /* 1: process @pid ended or executed another program at @ns or later: calls of its tasks open at @ns have ended. */
 int uft_stream_has_ended(struct uft_stream *st, uint32_t pid, uint64_t ns);
 
-/* One function of a recording made by the profile tracer, added up over CPUs and slices. The runtime
- * counts there, it writes no events: such a stream has no calls to iterate. */
+/*
+ * One function of a recording made by the profile tracer, added up over CPUs and slices. The runtime only counts then,
+ * and writes no events: such a stream has no calls to iterate.
+ */
 struct uft_profile_row {
 	const struct uft_sym *sym;
 	uint64_t hits;
@@ -191,8 +198,10 @@ struct uft_profile_row {
 	uint64_t min_ns, max_ns;
 	double squares_ns2;		/* sum of the squared durations, as exact as the runtime kept it */
 };
-/* *out is valid until the stream is closed; 0 rows when another tracer made the recording. Of a selection functions
- * count: sums have no time, CPU or task. 0 or -errno. */
+/*
+ * *out is valid until the stream is closed; 0 rows if another tracer made the recording. Of a selection only functions
+ * count, because sums have no time, CPU or task. 0 or -errno.
+ */
 int uft_stream_profile(struct uft_stream *st, const struct uft_profile_row **out, size_t *n);
 
 /* A function that --budget or --max-rate dropped during the recording. */

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * import.c - the records of a trace.dat file as a recording
+ * import.c - convert the records of a trace.dat file to a recording
  *
  *	function			FUNC: the function by its number, the caller by its address
  *	kernel_stack			a stack of the event before it
- *	funcgraph_entry, _exit		ENTRY and EXIT; without any entry in the file CALL, of rettime - calltime
+ *	funcgraph_entry, _exit		ENTRY and EXIT; if the file has no entries: CALL, of rettime - calltime
  *	all others			EVENT of the type that their format describes (a FORMAT block)
- *	common_flags, _preempt_count	FLAGS, where they are others than those of the record before (UFT_FILE_LATENCY)
- *	lost events			LOST; 1 where the kernel did not tell how many
+ *	common_flags, _preempt_count	FLAGS, if they differ from those of the record before (UFT_FILE_LATENCY)
+ *	lost events			LOST; 1 if the kernel did not report how many
  *
- * Each CPU of each buffer is a ring; a buffer is a slice, as tasks of one must not end calls of another. The
- * idle tasks of all CPUs have the number 0 and run at the same time, so those of each CPU have a slice of
- * their own. A task's process is not known: it is its own. All functions of kallsyms are one image, with an
- * object for each module.
+ * Each CPU of each buffer is a ring. A buffer is a slice, because tasks of one must not end calls of another. The idle
+ * tasks of all CPUs have the number 0 and run at the same time, so each CPU's idle task has a slice of its own. A
+ * task's process is not known, so each task is a process. All functions of kallsyms are one image, with an object for
+ * each module.
  *
- * A guest's times are its host's (time_shift.h), so that both files have one session, whose clock it is.
+ * A guest's times become its host's (time_shift.h), so that both files are of one session, which has that clock.
  *
- * The clock of the rings is ns. Only with trace_clock mono is it CLOCK_MONOTONIC; the others get the flag
- * OTHER_CLOCK, so that nobody compares them with times of other recordings. A trace.dat says no date: the
- * file's last change is the latest that its last event can have been (flag LATEST_DATE).
+ * The clock of the rings is ns. Only with trace_clock mono is it CLOCK_MONOTONIC; other clocks get the flag
+ * OTHER_CLOCK, so that readers do not compare them with times of other recordings. A trace.dat has no date: the file's
+ * last change is the latest possible time of its last event (flag LATEST_DATE).
  *
- * Hostile input. Work is linear in what is read: each record takes bytes of a page, each page bytes of the
- * file. A page that makes no sense is left at that place, and the next one goes on. Formats are parsed by
- * symbol/event_format.c, which bounds them; records of a type that has none, or are shorter than it says, are
- * left out and counted (in the recording's command line).
+ * Hostile input. Work is linear in the bytes read: each record takes bytes of a page, each page bytes of the file. A
+ * page that makes no sense is left at that place, and the next page follows. symbol/event_format.c parses formats and
+ * bounds them. Records of a type without a format, or shorter than their format, are left out and counted (in the
+ * recording's command line).
  *
  * Sections: blocks - rings - records - formats - metadata - the whole.
  */
@@ -51,7 +51,7 @@
 #define FLAGS_NONE	UINT32_MAX
 #define KERNEL_IDS	65536u			/* common_type has 16 bits */
 #define META_MAX	(UFT_BLOCK_MAX - 4096)
-#define OBJECT_TYPE	2u			/* ET_EXEC: its addresses are where it runs */
+#define OBJECT_TYPE	2u			/* ET_EXEC: its addresses are runtime addresses */
 
 enum what { IS_UNKNOWN, IS_EVENT, IS_STACK, IS_FUNCTION, IS_ENTRY, IS_EXIT };	/* from FUNCTION on: calls */
 
@@ -70,7 +70,7 @@ struct import {
 	struct known *type;
 	int fd;
 	uint64_t at;			/* of the output */
-	uint32_t types;			/* that records had */
+	uint32_t types;			/* types of the records so far */
 	int has_entries;
 	uint64_t first, last, records, skipped;
 	struct ring_out *ring[2];	/* of tasks; of the idle task */
@@ -124,9 +124,9 @@ static int put_meta(struct import *im, enum uft_block_type type, struct wire *w)
 /* ---- Rings ------------------------------------------------------------ */
 
 struct ring_out {
-	uint32_t slice, ring, pid, used;	/* used: words of the sub-buffer that is being filled */
+	uint32_t slice, ring, pid, used;	/* used: words of the sub-buffer in progress */
 	uint64_t position, clock;
-	uint32_t flags, told;			/* of the record that comes next; as the last FLAGS told */
+	uint32_t flags, told;			/* of the next record; of the last FLAGS record */
 	uint64_t word[SUB_WORDS];
 };
 
@@ -139,7 +139,7 @@ static void ring_begin(struct ring_out *r, uint32_t slice, uint32_t ring)
 	r->flags = FLAGS_NONE;
 }
 
-/* @all: the whole sub-buffer, also what is not used of it; else the ring's last bytes. */
+/* @all: the whole sub-buffer, its unused part too; else the ring's last bytes. */
 static int ring_flush(struct import *im, struct ring_out *r, int all)
 {
 	struct uft_file_block head = {
@@ -156,7 +156,7 @@ static int ring_flush(struct import *im, struct ring_out *r, int all)
 	return put_block(im, head, r->word, n * 8ull);
 }
 
-/* Room for a record of @words of task @pid at @clock: its place, or NULL and *ret. */
+/* Makes room for a record of @words of task @pid at @clock: returns its place, or NULL and *ret. */
 static uint64_t *ring_room(struct import *im, struct ring_out *r, uint64_t clock, uint32_t pid, uint32_t words,
 			   int *ret)
 {
@@ -235,8 +235,8 @@ static int put_graph(struct import *im, struct ring_out *r, const struct dat_rec
 }
 
 /*
- * Of the event before it. A caller is an address in a function, mostly its first one, and readers look in front of
- * return addresses: one behind.
+ * Writes the stack of the event before it. A caller in the file is an address in a function, mostly its first one, but
+ * readers look in front of return addresses: so it is written plus one.
  */
 static int put_stack(struct import *im, struct ring_out *r, const struct dat_record *rec, const struct known *k,
 		     uint32_t pid)
@@ -347,7 +347,7 @@ static int put_page(struct import *im, const uint8_t *bytes, uint32_t n)
 		ret = put_record(im, &rec);
 	if (ret != -EBADMSG)
 		return ret;
-	im->skipped++; /* the rest of this page */
+	im->skipped++; /* skips the rest of this page */
 	return 0;
 }
 
@@ -363,7 +363,7 @@ static int put_lane(struct import *im, uint32_t lane)
 	while (!ret && (ret = dat_pages_next(&pages, &page)) > 0)
 		ret = put_page(im, page, d->page_bytes);
 	dat_pages_close(&pages);
-	if (ret == -EBADMSG) { /* what is left of this CPU */
+	if (ret == -EBADMSG) { /* skips the rest of this CPU */
 		im->skipped++;
 		ret = 0;
 	}
@@ -429,13 +429,13 @@ static void describe(struct known *k, const struct uft_event_type *t)
 		}
 	if (!strcmp(t->system, "ftrace") && !strcmp(t->name, "kernel_stack") &&
 	    uft_event_field(t, "caller", strlen("caller"))) {
-		k->what = IS_STACK;	/* as long as it has callers */
+		k->what = IS_STACK;	/* its record is as long as it has callers */
 		k->a = k->bytes = uft_event_field(t, "caller", strlen("caller"))->offset;
 		k->b = offset_of(t, "size", 4);
 	}
 }
 
-/* The built-in types have numbers of their own, which must not be there twice. */
+/* Built-in types have numbers of their own, which must not occur twice. */
 static uint32_t builtin_id(const char *system, const char *name)
 {
 	static const char *const names[UFT_NBUILTINS] = {
@@ -476,7 +476,7 @@ static int read_formats(struct import *im)
 	return ret;
 }
 
-/* Of the types that records had. */
+/* Writes the formats of the types that records had. */
 static int put_formats(struct import *im)
 {
 	struct wire w = {0};
@@ -631,7 +631,7 @@ static int put_slices(struct import *im)
 	return ret;
 }
 
-/* `Linux HOST RELEASE MACHINE`: the host's name, and what is left without it, as recordings have them. */
+/* Splits `Linux HOST RELEASE MACHINE` into the host's name and the rest, as recordings have them. */
 static void split_uname(const char *text, char host[256], char uname[256])
 {
 	char word[4][256];
@@ -699,7 +699,7 @@ static struct uft_file_header header_of(const struct import *im)
 	return h;
 }
 
-/* ---- The whole ------------------------------------------------------------ */
+/* ---- The whole file ------------------------------------------------------------ */
 
 static int open_unlinked(const char *path)
 {
@@ -739,7 +739,7 @@ static int put_all(struct import *im)
 	h = header_of(im);
 	im->at = 0;
 	ret = write_all(im, &h, sizeof(h));
-	/* Indices are kept beside the trace.dat, and hold for this time. */
+	/* Indices are kept beside the trace.dat, and are valid for this time. */
 	if (!ret && (fstat(im->l.fd, &st) || futimens(im->fd, (struct timespec[2]){st.st_mtim, st.st_mtim})))
 		ret = -errno;
 	return ret;

@@ -2,10 +2,10 @@
 /*
  * kallsyms.c - see kallsyms.h
  *
- * A line is `ADDRESS TYPE NAME`, of a module with a tab and `[MODULE]` behind. What is no code (any type but
- * t, T, w, W) is left out. The kernel shows zeroes to users who may not see addresses: such a file has no
- * functions. A function ends where the next one begins; the last one of an object has no known size, and gets
- * at most a page.
+ * A line is `ADDRESS TYPE NAME`, for a module with a tab and `[MODULE]` behind it. Symbols that are no code (any type
+ * but t, T, w, W) are left out. The kernel shows zeroes to users who may not see addresses: such a file has no
+ * functions. A function ends where the next one begins; the last one of an object has no known size, and gets at most a
+ * page.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 
 static uint32_t object_of(struct dat_kallsyms *k, const char *name, uint32_t last)
 {
-	if (k->nobjects && !strcmp(k->object[last].name, name)) /* those of a module stand together */
+	if (k->nobjects && !strcmp(k->object[last].name, name)) /* functions of a module come in a row */
 		return last;
 	for (uint32_t i = 0; i < k->nobjects; i++)
 		if (!strcmp(k->object[i].name, name))
@@ -32,7 +32,7 @@ static uint32_t object_of(struct dat_kallsyms *k, const char *name, uint32_t las
 	return k->nobjects++;
 }
 
-/* Cuts one line into its words. 0: it names no code. */
+/* Cuts one line into its words. 0: the symbol is no code. */
 static int cut_line(char *line, struct dat_func *f, const char **module)
 {
 	char *type, *tab;
@@ -65,7 +65,7 @@ static int by_addr(const void *a, const void *b)
 	return (x->name > y->name) - (x->name < y->name);
 }
 
-/* Of several names of one address the first in the text stays. */
+/* Among several names of one address the first in the text stays. */
 static void sort_funcs(struct dat_kallsyms *k)
 {
 	uint32_t n = 0;
@@ -78,7 +78,7 @@ static void sort_funcs(struct dat_kallsyms *k)
 	k->nfuncs = n;
 }
 
-/* Ids, which are dense in an object, and where objects and functions end. */
+/* Sets ids, which are dense in an object, and the ends of objects and functions. */
 static void number_funcs(struct dat_kallsyms *k)
 {
 	uint32_t *next = k->by_object, at = 0;

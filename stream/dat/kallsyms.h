@@ -14,20 +14,20 @@ struct dat_func {
 struct dat_object {
 	const char *name;
 	uint64_t start, end;
-	uint32_t first_id, nfuncs, first_func;	/* of its functions, which stand together in by_object */
+	uint32_t first_id, nfuncs, first_func;	/* of its functions, which are neighbours in by_object */
 };
 
 struct dat_kallsyms {
-	struct dat_func *func;		/* by address, one for each */
+	struct dat_func *func;		/* by address, one for each address */
 	uint32_t *by_object;		/* the same, by object and address */
 	struct dat_object *object;
 	uint32_t nfuncs, nobjects, next_id;
 };
 
-/* @text: /proc/kallsyms, which is changed, and must live as long. 0 or -ENOMEM: lines that are none are passed over. */
+/* @text: /proc/kallsyms; it is changed, and must live as long as @k. 0 or -ENOMEM: other lines are skipped. */
 int dat_kallsyms_read(struct dat_kallsyms *k, char *text);
 void dat_kallsyms_free(struct dat_kallsyms *k);
-/* The id of the function that has @addr; 0: there is none. */
+/* The id of the function that contains @addr; 0: none. */
 uint32_t dat_kallsyms_id(const struct dat_kallsyms *k, uint64_t addr);
 
 #endif

@@ -2,14 +2,13 @@
 /*
  * layout.c - the parts of a trace.dat file
  *
- * Version 6 is one part after the other: magic, header_page and header_event, formats, kallsyms, printk,
- * cmdlines, then options, then a table of where the pages of each CPU are. Version 7 has sections, which
- * options point to, in a chain of sections of options; a section may be packed. Both keep pages as the
- * kernel's ring buffer had them.
+ * Version 6 has its parts one after the other: magic, header_page and header_event, formats, kallsyms, printk,
+ * cmdlines, then options, then a table of the pages of each CPU. Version 7 has sections, to which options point, in a
+ * chain of option sections; a section may be packed. Both keep pages as they were in the kernel's ring buffer.
  *
- * Hostile input. The file is read with pread(), never mapped: one that shrinks is damage, not a signal. Each
- * size is compared with what is left of the file before it is used, what is unpacked and kept is paid from a
- * budget that grows with the file, and chains of options are followed forwards a bounded number of times.
+ * Hostile input. The file is read with pread(), never mapped: a file that shrinks is damage, not a signal. Each size is
+ * compared with the rest of the file before it is used. Unpacked data that are kept are limited by a budget that grows
+ * with the file. Chains of options are followed forwards a bounded number of times.
  *
  * Source: trace-cmd.dat.v6(5), trace-cmd.dat.v7(5), and files of trace-cmd 3.1.6.
  */
@@ -32,9 +31,9 @@ enum {
 	OPT_FTRACE_EVENTS = 17, OPT_EVENT_FORMATS = 18, OPT_KALLSYMS = 19, OPT_CMDLINES = 21,
 };
 
-#define OPTION_MAX	(1u << 20)	/* bytes of one option that is read */
+#define OPTION_MAX	(1u << 20)	/* bytes of one option, at most */
 #define OPTIONS_MAX	65536u		/* in a file */
-#define CHUNK_MAX	(64u << 20)	/* bytes of pages packed together; trace-cmd takes some hundred KB */
+#define CHUNK_MAX	(64u << 20)	/* bytes of a chunk of packed pages; trace-cmd makes some hundred KB */
 #define PAGE_MAX	(1u << 20)
 #define SECTION_PACKED	1u
 
@@ -75,7 +74,7 @@ static void skip(struct place *p, uint64_t n)
 	p->at += p->err ? 0 : n;
 }
 
-/* A string with its 0, of less than @room bytes. */
+/* Reads a string with its 0, of less than @room bytes. */
 static void take_string(struct place *p, char *to, size_t room)
 {
 	size_t n = 0;
@@ -122,7 +121,7 @@ static int unpack(enum dat_packing packing, uint8_t *to, size_t raw, const uint8
 	return uncompress(to, &got, from, n) == Z_OK && got == raw ? 0 : -EBADMSG;
 }
 
-/* The contents of a section of version 7 at @at. */
+/* Reads the content of a section of version 7 at @at. */
 static int read_section(struct dat_layout *l, uint64_t at, uint32_t id, struct dat_text *t)
 {
 	struct place p = {l, at, 0};
@@ -153,7 +152,7 @@ static int read_section(struct dat_layout *l, uint64_t at, uint32_t id, struct d
 	return p.err;
 }
 
-/* The same of a text with its size in front, in @width bytes. */
+/* The same for a text that has its size in front, in @width bytes. */
 static int read_sized_section(struct dat_layout *l, uint64_t at, uint32_t id, struct dat_text *t, size_t width)
 {
 	int ret = read_section(l, at, id, t);
@@ -181,15 +180,15 @@ static int add_lane(struct dat_layout *l, uint32_t cpu, uint64_t offset, uint64_
 		return 0;
 	if (l->nlanes >= DAT_LANES_MAX || offset > l->size)
 		return -EBADMSG;
-	/* a power of two, or none: twice the room */
+	/* at a power of two, or none: doubles the room */
 	if (!(l->nlanes & (l->nlanes - 1)) && array_resize(l->lane, l->nlanes ? 2 * l->nlanes : 1))
 		return -ENOMEM;
-	bytes = bytes < l->size - offset ? bytes : l->size - offset; /* one that was cut */
+	bytes = bytes < l->size - offset ? bytes : l->size - offset; /* the lane may have been cut */
 	l->lane[l->nlanes++] = (struct dat_lane){offset, bytes, cpu, l->nbuffers, page_bytes};
 	return 0;
 }
 
-/* Version 6: a table of all CPUs. */
+/* Version 6: reads the table of all CPUs. */
 static void take_lanes(struct place *p, uint32_t ncpus)
 {
 	for (uint32_t i = 0; i < ncpus && !p->err; i++) {
@@ -203,7 +202,7 @@ static void take_lanes(struct place *p, uint32_t ncpus)
 
 /* ---- Options ------------------------------------------------------------ */
 
-/* Of `local [global] counter` what is in brackets. */
+/* Keeps the part in brackets of `local [global] counter`. */
 static void cut_clock(struct dat_text *t)
 {
 	char *open = t->p ? strchr(t->p, '[') : NULL, *close = open ? strchr(open, ']') : NULL;
@@ -233,7 +232,7 @@ static int time_shift_option(struct dat_layout *l, struct place p, uint32_t n)
 	return p.err;
 }
 
-/* What the user had added to all times: a number in text. */
+/* Reads the offset that the user had added to all times: a number in text. */
 static int offset_option(struct dat_layout *l, struct place p, uint32_t n)
 {
 	struct dat_text text = {0};
@@ -245,7 +244,7 @@ static int offset_option(struct dat_layout *l, struct place p, uint32_t n)
 	return p.err;
 }
 
-/* A buffer of version 7. */
+/* Reads a buffer of version 7. */
 static int buffer_option(struct dat_layout *l, struct place p, uint64_t end)
 {
 	char name[4096], clock[64];
@@ -312,7 +311,7 @@ static int one_option(struct dat_layout *l, struct dat_options *o, struct place 
 	return 0;
 }
 
-/* One list of options; *next: where it says that the next one is, 0 none. */
+/* Reads one list of options; *next: where the next list is, 0: none. */
 static void take_options(struct place *p, struct dat_options *o, uint32_t *left, uint64_t *next)
 {
 	*next = 0;
@@ -339,13 +338,13 @@ static void take_options(struct place *p, struct dat_options *o, uint32_t *left,
 
 /* ---- The versions ------------------------------------------------------------ */
 
-/* A part with its size in front, which is kept in no text. */
+/* Skips a part that has its size in front. */
 static void skip_sized(struct place *p)
 {
 	skip(p, take_u64(p));
 }
 
-/* The place behind @systems times { name, number, formats }, or behind the formats of ftrace itself. */
+/* Skips @systems times { name, number, formats }, or the formats of ftrace itself. */
 static void skip_formats(struct place *p, int has_systems)
 {
 	uint32_t systems = has_systems ? take_u32(p) : 1, events;
@@ -505,7 +504,7 @@ static int get(const struct dat_text *t, size_t *at, void *to, size_t n)
 	return 1;
 }
 
-/* To the next system that has events; 0: damage. */
+/* Moves to the next system that has events; 0: damage. */
 static int next_system(const struct dat_text *t, struct dat_format_cursor *c)
 {
 	while (!c->events && c->systems) {
@@ -571,7 +570,7 @@ int dat_pages_open(struct dat_pages *p, const struct dat_layout *l, const struct
 	return wire_read_at(l->fd, &p->chunks, 4, lane->offset);
 }
 
-/* 1; 0: the end. */
+/* 1: unpacked; 0: the end. */
 static int next_chunk(struct dat_pages *p)
 {
 	uint32_t size[2];

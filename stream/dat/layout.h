@@ -33,12 +33,12 @@ struct dat_layout {
 	struct dat_text ftrace, events;		/* the sections of formats as they are: dat_next_format() */
 	struct dat_text uname, clock, maker;	/* options; clock: the name in brackets, or "" */
 	struct dat_lane *lane;
-	uint32_t nlanes, nbuffers, ncpus;	/* ncpus: one beyond the highest */
-	uint32_t tsc_mult, tsc_shift;		/* option TSC2NSEC; mult 0: there is none */
+	uint32_t nlanes, nbuffers, ncpus;	/* ncpus: one more than the highest */
+	uint32_t tsc_mult, tsc_shift;		/* option TSC2NSEC; mult 0: none */
 	uint64_t tsc_offset;
 	int64_t offset;				/* option OFFSET, ns */
 	uint64_t session;			/* option TRACEID; 0: none */
-	struct dat_time_shift shift;		/* cpu NULL: there is none */
+	struct dat_time_shift shift;		/* cpu NULL: none */
 	uint64_t budget;			/* bytes that may still be allocated for texts */
 };
 
@@ -48,11 +48,11 @@ void dat_layout_free(struct dat_layout *l);
 /* A cursor over the formats of a file: those of ftrace itself first. */
 struct dat_format_cursor {
 	size_t at;
-	uint32_t part, systems, events;		/* left */
+	uint32_t part, systems, events;		/* still to come */
 	const char *system;
 	int is_bad;
 };
-/* 1: the next one is in *text, which the caller frees; 0: the end, or damage (is_bad); -ENOMEM. */
+/* 1: *text has the next format, which the caller frees; 0: the end, or damage (is_bad); -ENOMEM. */
 int dat_next_format(const struct dat_layout *l, struct dat_format_cursor *c, struct dat_text *text);
 
 /* The bytes of a lane, page by page, unpacked. */
@@ -60,13 +60,13 @@ struct dat_pages {
 	const struct dat_layout *l;
 	const struct dat_lane *lane;
 	uint64_t at, end;			/* in the file */
-	uint32_t chunks;			/* packed ones that are left */
+	uint32_t chunks;			/* packed chunks still to come */
 	uint8_t *chunk, *packed;
 	size_t nchunk, pos, cap, cap_packed;
 };
 /* 0 or -errno */
 int dat_pages_open(struct dat_pages *p, const struct dat_layout *l, const struct dat_lane *lane);
-/* 1: *page has lane->page_bytes bytes; 0: the end; -EBADMSG, -ENOMEM, or why it cannot be read. */
+/* 1: *page has lane->page_bytes bytes; 0: the end; -EBADMSG, -ENOMEM, or the error of reading. */
 int dat_pages_next(struct dat_pages *p, const uint8_t **page);
 void dat_pages_close(struct dat_pages *p);
 

@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 struct dat_page {
-	const uint8_t *p, *end;		/* what is left of it */
+	const uint8_t *p, *end;		/* the rest of the page */
 	uint64_t time;			/* of the last record, in units of the clock */
-	uint64_t missed;		/* events lost before its first; UINT64_MAX: some, not told how many */
+	uint64_t missed;		/* events lost before its first; UINT64_MAX: an unknown number */
 };
 
 struct dat_record {
 	uint64_t time;
-	const uint8_t *data;		/* the kernel's record, its 8 common bytes in front */
+	const uint8_t *data;		/* the kernel's record, with its 8 common bytes */
 	uint32_t bytes;
 };
 

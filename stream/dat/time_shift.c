@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * time_shift.c - the clock of a guest as that of its host
+ * time_shift.c - convert a guest's clock to its host's
  *
- * trace-cmd measures, while it records a host and a guest, how far their clocks are apart, again and again, and keeps
- * it in the guest's file for each of its CPUs: u64 session of the peer, u32 flags, u32 CPUs; of each u32 samples, then
- * their times, offsets and scalings, u64 each; behind all CPUs their fractions, which older files lack.
+ * While trace-cmd records a host and a guest, it measures the distance of their clocks again and again, and stores it
+ * in the guest's file for each of its CPUs: u64 session of the peer, u32 flags, u32 CPUs; for each CPU u32 samples,
+ * then their times, offsets and scalings, u64 each; behind all CPUs their fractions, which older files lack.
  *
- * A time between two samples has the offset of the earlier one; with INTERPOLATE one on the line through both, as have
- * times before the first and behind the last. One sample has its offset only. The scaling is that of the earlier one.
+ * A time between two samples gets the offset of the earlier one; with INTERPOLATE the offset on the line through both,
+ * and so do times before the first sample and behind the last. With one sample that sample's offset is used. The
+ * scaling is that of the earlier sample.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 #include "symbol/sorted.h"
 
 #define INTERPOLATE 1u
-#define OFFSET_MAX  (INT64_C(1) << 61) /* of each side: what is between two, times any time, fits in 128 bits */
+#define OFFSET_MAX  (INT64_C(1) << 61) /* of each side: a difference of two, times any time, fits in 128 bits */
 
 struct bytes {
 	const uint8_t *p;
@@ -35,7 +36,7 @@ static int take(struct bytes *b, void *to, size_t n)
 	return 0;
 }
 
-/* One number of each sample: they stand side by side. */
+/* Reads one number of each sample: the file has them side by side. */
 static int take_all(struct bytes *b, struct dat_cpu_shift *c, size_t offset)
 {
 	int ret = 0;
@@ -61,7 +62,7 @@ static int take_cpu(struct bytes *b, struct dat_cpu_shift *c)
 	return ret ? ret : take_all(b, c, offsetof(struct dat_sample, scaling));
 }
 
-/* In the order of time, one of each moment. */
+/* Sorts by time, and keeps one sample per moment. */
 static int sort(struct dat_cpu_shift *c)
 {
 	uint32_t kept = 0;
@@ -108,7 +109,7 @@ void dat_time_shift_free(struct dat_time_shift *s)
 	*s = (struct dat_time_shift){0};
 }
 
-/* The sample from which on @t is: one that has another behind it, if there are two. */
+/* The sample that applies at @t: one with a successor, if there are two samples. */
 static const struct dat_sample *find(const struct dat_cpu_shift *c, uint64_t t)
 {
 	uint32_t low = 0, high = c->n > 1 ? c->n - 1 : 1;

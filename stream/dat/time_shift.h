@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * time_shift.h - the clock of a guest as that of its host: option TIME_SHIFT of a trace.dat. Theory:
- * time_shift.c. Context: control.
+ * time_shift.h - convert a guest's clock to its host's: option TIME_SHIFT of a trace.dat. Theory: time_shift.c.
+ * Context: control.
  */
 #ifndef UFT_STREAM_DAT_TIME_SHIFT_H
 #define UFT_STREAM_DAT_TIME_SHIFT_H
@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 struct dat_sample {
-	uint64_t time;		/* of the guest's clock, when this was measured */
+	uint64_t time;		/* of the guest's clock at the measurement */
 	int64_t offset;		/* to be added */
-	uint64_t scaling, fraction; /* what a time is multiplied by: scaling / 2^fraction */
+	uint64_t scaling, fraction; /* a time is multiplied by scaling / 2^fraction */
 };
 
 struct dat_time_shift {
@@ -21,7 +21,7 @@ struct dat_time_shift {
 		uint32_t n;
 	} *cpu;
 	uint32_t ncpus, flags;
-	uint64_t peer;		/* the session whose clock it leads to */
+	uint64_t peer;		/* the session of the host's clock */
 };
 
 /* Reads the option's @n bytes. 0, -EBADMSG or -ENOMEM. */
