@@ -60,14 +60,17 @@ static int add_file(struct uft_diff *d, int side, const char *path)
 		return cmd_fail("diff", "%s", err.text);
 	tracer = uft_stream_tracer(st);
 	if (uft_tracer(tracer)->has_no_returns) {
-		uft_stream_close(st);
+		cmd_input_close(st);
 		return cmd_fail("diff",
 				"%s: the recording has no calls with a duration: record it with -p function_graph",
 				path);
 	}
 	ret = uft_diff_add(d, side, st);
-	uft_stream_close(st);
-	return ret ? cmd_fail("diff", "%s: %s", path, strerror(-ret)) : 0;
+	if (!ret)
+		ret = uft_stream_check_file(st, &err);
+	cmd_input_close(st);
+	return ret == -ESTALE ? cmd_fail("diff", "%s", err.text) :
+	       ret ? cmd_fail("diff", "%s: %s", path, strerror(-ret)) : 0;
 }
 
 /* An exit status. */

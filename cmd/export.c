@@ -5,6 +5,7 @@
  * A signal (Ctrl-C) ends the export at once: its handler removes the incomplete output and ends us by the same signal.
  * There are no other files to remove, as the file in which pages wait has no name (output/spool.c).
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -257,17 +258,17 @@ static int run(struct export_opts *o, int argc, char **argv)
 	why = uft_export_why_not(format, uft_stream_tracer(st), uft_stream_tracer(st) != UFT_TRACER_PROFILE ||
 				 uft_stream_info(st)->events > 0);
 	if (why) {
-		uft_stream_close(st);
+		cmd_input_close(st);
 		return cmd_fail("export", "%s cannot become a file of the format %s: %s",
 				o->input ? o->input : CMD_DEFAULT_FILE, format->name, why);
 	}
 	ret = cmd_export_write(format, st, o->input ? o->input : CMD_DEFAULT_FILE, o->output, "uft export", 0, NULL,
 			       &opts, &err);
-	if (!ret)
-		uft_output_losses(st, stderr);
+	if (!ret && uft_output_losses(st, stderr) == -ESTALE)
+		ret = uft_stream_check_file(st, &err);
 	if (!ret)
 		cmd_selected_note("export", o->input, st, &sel);
-	uft_stream_close(st);
+	cmd_input_close(st);
 	if (ret)
 		return cmd_fail("export", "%s", err.text[0] ? err.text : strerror(-ret));
 	return 0;

@@ -224,7 +224,7 @@ static void work_free(struct work *w)
 	if (w->set)
 		uft_hist_set_free(w->set);
 	uft_resolver_free(w->names);
-	uft_stream_close(w->stream);
+	cmd_input_close(w->stream);
 }
 
 static int say(const struct uft_event_type *type, const char *what, const char *text, size_t at)

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/cmd.h"
 #include "cmd/input.h"
 #include "stream/decode/seek.h"
 
@@ -57,11 +58,58 @@ int cmd_input_check(const char *path, struct uft_error *err)
 	return check_file(path ? path : CMD_DEFAULT_FILE, path, err);
 }
 
+/* Of the recording that was opened last, and what has changed first, in words. */
+static struct {
+	struct uft_extent extent;
+	struct uft_error change;
+} input;
+
+/*
+ * Refuses a recording that has lost blocks since it was opened last: report opens it again and again to follow it. Less
+ * bytes are no change, since the recorder cuts off what it could not write as a whole.
+ */
+static int check_again(const char *path, const struct uft_stream *st, struct uft_error *err)
+{
+	struct uft_extent last = input.extent, now = uft_stream_extent(st);
+
+	input.extent = now;
+	if (now.dev == last.dev && now.ino == last.ino && now.bytes < last.bytes)
+		return uft_fail(err, -ESTALE,
+				"%s was cut off while it was read (keep others from writing to it, and try again)",
+				path);
+	return 0;
+}
+
 int cmd_input_open(const char *path, const struct uft_select *sel, struct uft_stream **out, struct uft_error *err)
 {
+	const char *name = path ? path : CMD_DEFAULT_FILE;
 	int ret = cmd_input_check(path, err);
 
-	return ret ? ret : uft_stream_open(path ? path : CMD_DEFAULT_FILE, sel, out, err);
+	ret = ret ? ret : uft_stream_open(name, sel, out, err);
+	if (ret)
+		return ret;
+	ret = check_again(name, *out, err);
+	if (ret) {
+		uft_stream_close(*out);
+		*out = NULL;
+	}
+	return ret;
+}
+
+int cmd_input_close(struct uft_stream *st)
+{
+	int ret = !st ? 0 : uft_stream_check_file(st, input.change.text[0] ? NULL : &input.change);
+
+	uft_stream_close(st);
+	return ret;
+}
+
+int cmd_input_end(const char *command, int status)
+{
+	if (status || !input.change.text[0])
+		return status;
+	fflush(stdout);
+	return cmd_fail(command, "%s", input.change.text); /* GUARD(input_end, 0) */
 }
 
 #define SEEK_WORTH	(8u << 20)	/* bytes that are decoded before an index would be read */

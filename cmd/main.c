@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/symbols.h"
 #include "symbol/clean.h"
@@ -173,7 +174,7 @@ static int run(int argc, char **argv)
 	if (strcmp(argv[0], "--list-commands") == 0 || strcmp(argv[0], "--list-options") == 0)
 		return list(argc, argv);
 	c = find_command(argv[0]);
-	return c ? c->fn(argc, argv) : unknown_command(argv[0]);
+	return c ? cmd_input_end(c->name, c->fn(argc, argv)) : unknown_command(argv[0]);
 }
 
 int main(int argc, char **argv)

@@ -70,7 +70,8 @@ static const struct cmd_option report_options[] = {
 	{ "tree", 0, NULL, "print the call tree: each path with its calls and times", cmd_flag, F(tree), NULL },
 	{ "flat", 0, NULL, "print one row per function; with --by for each task, process ...", cmd_flag, F(flat),
 		NULL },
-	{ "callers", 0, "GLOB", "print the callers of these functions, their callers, and so on", cmd_string, F(callers), NULL },
+	{ "callers", 0, "GLOB", "print the callers of these functions, their callers, and so on", cmd_string,
+		F(callers), NULL },
 	{ "callees", 0, "GLOB", "print what these functions call", cmd_string, F(callees), NULL },
 	{ "histogram", 0, "GLOB", "print how the durations of these functions are distributed", cmd_string,
 		F(histogram), NULL },
@@ -174,16 +175,18 @@ static int is_profile_recording(struct uft_stream *st)
 }
 
 /* Prints dropped functions by a stream of its own: their calls are counted in all of the file, whatever is selected. */
-static int print_drops(const char *path, FILE *out)
+static int print_drops(const struct uft_stream *of, FILE *out, struct uft_error *err)
 {
 	struct uft_select all = { .no_parents = 1 };
 	struct uft_drop_row row;
 	struct uft_stream *st;
-	int ret = cmd_input_open(path, &all, &st, NULL);
+	int ret = uft_stream_open_again(of, &all, &st, err);
 
 	if (ret < 0)
 		return ret;
 	ret = uft_stream_drop(st, 0, &row) ? uft_output_drops(st, out) : 0;
+	if (uft_stream_check_file(st, err))
+		ret = -ESTALE;
 	uft_stream_close(st);
 	return ret;
 }
@@ -263,6 +266,8 @@ static int make_table(struct uft_stream *st, const struct report_opts *o, const 
 	    : is_tree(o) ? uft_output_tree(st, f, view_of(o), table)
 			 : uft_output_profile(st, f, table);
 	progress_end();
+	if (uft_stream_check_file(st, table->err))
+		ret = -ESTALE;
 	return fclose(f) && !ret ? -ENOMEM : ret;
 }
 
@@ -283,8 +288,7 @@ static int is_part(const struct report_opts *o)
 	return o->tids.n || o->pids.n || o->cpus.n || o->range.from.ns || o->range.to.ns || o->from.ns || o->to.ns;
 }
 
-static int print(struct uft_stream *st, const char *path, const struct report_opts *o, int is_profile,
-		 struct uft_error *err)
+static int print(struct uft_stream *st, const struct report_opts *o, int is_profile, struct uft_error *err)
 {
 	/* Decided before the pager stands between us and the terminal. */
 	int colour = o->colour == COLOUR_ALWAYS || (o->colour == COLOUR_AUTO && cmd_is_colour(STDOUT_FILENO));
@@ -309,7 +313,7 @@ static int print(struct uft_stream *st, const char *path, const struct report_op
 		ret = print_text(st, cmd_output_file(out), colour, &text);
 	free(made);
 	if (!ret && table.form == UFT_FORM_TEXT)
-		ret = print_drops(path, cmd_output_file(out));
+		ret = print_drops(st, cmd_output_file(out), err);
 	if (!ret && table.form == UFT_FORM_TEXT)
 		ret = uft_output_rescued(st, cmd_output_file(out));
 	if (!ret)
@@ -334,7 +338,7 @@ static int open_input(struct report_opts *o, struct uft_select *sel, struct uft_
 		return ret;
 	if (!uft_tracer_is_latency(uft_stream_tracer(*st)))
 		return ret;
-	uft_stream_close(*st);
+	cmd_input_close(*st);
 	sel->ncpus = 0;
 	o->is_worst = 1;
 	ret = cmd_input_open(o->input, sel, st, err);
@@ -386,7 +390,9 @@ static int print_part(const struct report_opts *o, struct uft_select sel, uint64
 	if (ret < 0)
 		return ret;
 	ret = uft_output_text(st, stdout, colour, &text);
-	uft_stream_close(st);
+	if (uft_stream_check_file(st, err))
+		ret = -ESTALE;
+	cmd_input_close(st);
 	f->next_ns = to_ns + 1;
 	f->is_printed = 1;
 	return ret;
@@ -407,7 +413,7 @@ static int follow_once(struct uft_stream *st, const struct uft_select *sel, cons
 	f->bytes = now.st_size;
 	if (info.complete && uft_stream_rescued(st))
 		ret = uft_output_rescued(st, stdout);
-	uft_stream_close(st);
+	cmd_input_close(st);
 	if (!ret && info.first_ns && to_ns >= info.first_ns && to_ns >= f->next_ns)
 		ret = print_part(o, *sel, info.first_ns, to_ns, f, err);
 	return ret ? ret : info.complete;
@@ -432,7 +438,9 @@ static int follow_events(struct uft_stream *st, const struct uft_select *sel, co
 	if (ret < 0)
 		return ret;
 	ret = uft_output_losses(last, stdout);
-	uft_stream_close(last);
+	if (uft_stream_check_file(last, err))
+		ret = -ESTALE;
+	cmd_input_close(last);
 	return ret ? ret : fflush(stdout) ? -errno : 0;
 }
 
@@ -461,10 +469,12 @@ static int print_all(struct uft_stream *st, struct uft_select *sel, struct repor
 		if (o->follow && isatty(STDOUT_FILENO))
 			fputs("\033[H\033[2J", stdout);
 		stat(path, &now);
-		ret = print(st, o->input, o, o->profile || o->flat || is_profile_recording(st), err);
+		ret = print(st, o, o->profile || o->flat || is_profile_recording(st), err);
+		if (uft_stream_check_file(st, err))
+			ret = -ESTALE;
 		if ((!ret || ret == -ENOENT) && is_last && cmd_selected_note("report", o->input, st, sel) && ret)
 			ret = -ENODATA;
-		uft_stream_close(st);
+		cmd_input_close(st);
 		if (ret || is_last)
 			return ret;
 		wait_growth(path, now.st_size);
@@ -503,17 +513,17 @@ static int run(struct report_opts *o, int argc, char **argv)
 	if (open_input(o, &sel, &st, &err) < 0)
 		return cmd_fail("report", "%s", err.text);
 	if ((o->json || o->csv) && !is_table(o, st)) {
-		uft_stream_close(st);
+		cmd_input_close(st);
 		return cmd_usage(&report_syntax, "--json and --csv are for tables: add --flat or --tree");
 	}
 	if (o->follow && !is_table(o, st) && why_no_follow(o, st)) {
 		const char *why = why_no_follow(o, st);
 
-		uft_stream_close(st);
+		cmd_input_close(st);
 		return cmd_usage(&report_syntax, "%s", why);
 	}
 	if (is_part(o) && is_profile_recording(st)) {
-		uft_stream_close(st);
+		cmd_input_close(st);
 		return cmd_usage(&report_syntax,
 				 "%s has sums of calls, without time, CPU and task (record -p profile): only --func selects of them",
 				 o->input ? o->input : CMD_DEFAULT_FILE);
@@ -521,7 +531,7 @@ static int run(struct report_opts *o, int argc, char **argv)
 	if (is_tree(o) && why_no_tree(st)) {
 		const char *why = why_no_tree(st);
 
-		uft_stream_close(st);
+		cmd_input_close(st);
 		return cmd_fail("report", "%s: %s", o->input ? o->input : CMD_DEFAULT_FILE, why);
 	}
 	o->no_pager |= o->follow;

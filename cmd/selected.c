@@ -180,7 +180,7 @@ int cmd_selected_note(const char *command, const char *path, struct uft_stream *
 			is_said = 1;
 		}
 		if (of_one)
-			uft_stream_close(of_one);
+			cmd_input_close(of_one);
 		of_one = NULL;
 	}
 	if (!is_said)

@@ -57,7 +57,12 @@ int cmd_stat(int argc, char **argv)
 		return cmd_usage(&stat_syntax, "one file at a time, not also '%s'", argv[argc - 1]);
 	if (cmd_input_open(argc > 1 ? argv[1] : o.input, &all, &st, &err) < 0)
 		return cmd_fail("stat", "%s", err.text);
+	uft_stream_info(st);
+	if (uft_stream_check_file(st, &err)) {
+		cmd_input_close(st);
+		return cmd_fail("stat", "%s", err.text);
+	}
 	ret = uft_output_stat(st, stdout, form);
-	uft_stream_close(st);
+	cmd_input_close(st);
 	return ret && ret != -EPIPE ? cmd_fail("stat", "%s", strerror(-ret)) : 0;
 }

@@ -180,6 +180,8 @@ int uft_output_losses(struct uft_stream *st, FILE *out)
 
 	if (!info)
 		return -ENOMEM;
+	if (uft_stream_check_file(st, NULL))
+		return -ESTALE;
 	losses_each(info, uft_stream_rescued(st) != NULL, put_comment, out);
 	return ferror(out) ? -EIO : 0;
 }

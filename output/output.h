@@ -154,7 +154,10 @@ int uft_output_drops(struct uft_stream *st, FILE *out);
 /* One comment line if the recorder was killed and the rest was saved without it. */
 int uft_output_rescued(struct uft_stream *st, FILE *out);
 
-/* One comment line for each way in which something is missing in the recording, with its remedy: losses.h. */
+/*
+ * One comment line for each way in which something is missing in the recording, with its remedy: losses.h. -ESTALE, and
+ * no line: what is missing was there when it was opened (uft_stream_check_file()).
+ */
 int uft_output_losses(struct uft_stream *st, FILE *out);
 
 /* What a recording is: `key: value` a line, one JSON object, or CSV of key and value. */

@@ -286,6 +286,8 @@ static int export_fd(struct uft_stream *st, const char *path, enum dat_version v
 		if (!ret)
 			ret = put_events(dat, st);
 		if (!ret)
+			ret = uft_stream_check_file(st, NULL);
+		if (!ret)
 			ret = fill_output(dat, st, info, fd, is_new);
 	}
 	dat_free(dat);
@@ -309,6 +311,8 @@ static int export_to(struct uft_stream *st, const char *path, enum dat_version v
 		ret = -errno;
 	if (ret < 0 && is_new)
 		output_discard(path, &file);
+	if (ret == -ESTALE)
+		return uft_stream_check_file(st, err);
 	return ret < 0 ? uft_fail(err, ret, "cannot write %s: %s", path, strerror(-ret)) : 0;
 }
 

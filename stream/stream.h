@@ -166,6 +166,14 @@ int uft_stream_next(struct uft_stream *st, struct uft_event *ev);
  */
 size_t uft_stream_batch(struct uft_stream *st, struct uft_event *ev, size_t max);
 /*
+ * Tells whether what was read so far is all that the selection means: 0; or -ESTALE and a sentence, because somebody
+ * has cut off or overwritten the recording meanwhile. Call it at the end of reading. That it grows is no such change.
+ */
+int uft_stream_check_file(const struct uft_stream *st, struct uft_error *err);
+/* Which file the recording is, and its bytes up to the end of its last whole block, when it was opened. */
+struct uft_extent { uint64_t dev, ino, bytes; };
+struct uft_extent uft_stream_extent(const struct uft_stream *st);
+/*
  * Facts of the whole file, whatever is selected; exact; may scan the file once. `events` are the records of calls
  * (FUNC, ENTRY, EXIT, CALL: not LEFT or LOST) and DATA of its own. `calls` are the records among them that begin a call
  * or stand for one, and the calls that a profile has added up.

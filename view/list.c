@@ -79,7 +79,7 @@ static int cursor_step(struct cursor *c)
 			c->number = view_before(c->r, c->v, point_of_match(c, c->number));
 		}
 	}
-	return 0;
+	return uft_stream_check_file(c->r->st, NULL);
 }
 
 static size_t point_at(const struct cursor *c, uint64_t t)

@@ -59,7 +59,7 @@ static struct lod *make_part(struct recording *r, struct uft_stream *st, const s
 		if (st != r->st && done % (128 * BATCH) < BATCH && is_cancelled(r))
 			ret = -ECANCELED;
 	}
-	if (l && ret >= 0 && !lod_finish(l, NULL))
+	if (l && ret >= 0 && !uft_stream_check_file(st, NULL) && !lod_finish(l, NULL))
 		return l;
 	lod_free(l);
 	return NULL;

@@ -107,6 +107,9 @@ int view_report(const struct sources *s, const struct report_question *q, struct
 int view_exported(struct recording *r, uint64_t number);
 
 void put_working(struct json *j, double progress);
+/* In words, for an answer. -ESTALE: somebody has cut off or overwritten the recording while it was read. */
+const char *view_error_text(int error);
+
 /* Reads a changed file again. */
 int recording_reload(struct recording *r, struct json *j);
 

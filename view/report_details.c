@@ -283,6 +283,7 @@ int report_details(struct report *p)
 			ret = put_source(&p->answer, d.has_begin ? &d.begin : &d.end);
 		else
 			put_details(&p->answer, &d);
+		ret = ret ? ret : uft_stream_check_file(from.st, NULL);
 	}
 	report_end(&from);
 	ret = ret ? ret : d.texts.err ? d.texts.err : d.stack.err ? d.stack.err : d.fields.err;

@@ -17,6 +17,7 @@ static int add(struct uft_diff *d, int side, struct recording *r)
 	if (ret)
 		return ret;
 	ret = uft_diff_add(d, side, st);
+	ret = ret ? ret : uft_stream_check_file(st, NULL);
 	uft_stream_close(st);
 	return ret;
 }

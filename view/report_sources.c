@@ -36,8 +36,11 @@ static int open_part(struct recording *r, const struct report *p, struct view_ra
 int report_next(struct report_sources *s)
 {
 	const struct sources *of = &s->p->of;
+	int changed = s->st ? uft_stream_check_file(s->st, NULL) : 0;
 
 	report_end(s);
+	if (changed)
+		return changed;
 	while (s->next < of->n) {
 		uint64_t offset = of->offset[s->next];
 		struct view_range range = s->p->q.range;

@@ -439,7 +439,7 @@ static int find_sources(struct view_server *s, struct MHD_Connection *c, const s
 	if (!err || a->fn == ask_info || a->fn == ask_reload || a->fn == ask_files)
 		return 0;
 	if (err != -EAGAIN) {
-		*ret = send_error(c, MHD_HTTP_INTERNAL_SERVER_ERROR, strerror(-err));
+		*ret = send_error(c, MHD_HTTP_INTERNAL_SERVER_ERROR, view_error_text(err));
 	} else {
 		put_working(&j, 0);
 		*ret = j.err ? MHD_NO : send_bytes(c, MHD_HTTP_OK, "application/json", j.p, j.n);
@@ -463,7 +463,7 @@ static enum MHD_Result answer(struct view_server *s, struct MHD_Connection *c, c
 	if (err == -EINVAL)
 		ret = send_error(c, MHD_HTTP_BAD_REQUEST, q.why ? q.why : strerror(EINVAL));
 	else if (err || !q.j.p)
-		ret = send_error(c, MHD_HTTP_INTERNAL_SERVER_ERROR, strerror(err ? -err : EIO));
+		ret = send_error(c, MHD_HTTP_INTERNAL_SERVER_ERROR, view_error_text(err ? err : -EIO));
 	else
 		ret = send_own(c, q.is_packed ? "application/octet-stream" : "application/json", &q.j);
 	json_free(&q.j);

@@ -152,6 +152,7 @@ void view_make(struct recording *r, struct view *v)
 		is_read = !read_levels(r, st, &m);
 	if (!ret && !is_read)
 		ret = making_run(&m, st, 0, &(struct making_watch){go_on, &w});
+	ret = ret ? ret : uft_stream_check_file(st, NULL);
 	pthread_mutex_lock(&r->lock);
 	if (is_all)
 		preview_end(r);
@@ -201,10 +202,17 @@ void put_working(struct json *j, double progress)
 	json_raw(j, "}");
 }
 
+const char *view_error_text(int error)
+{
+	return error == -ESTALE ?
+	       "the recording was cut off or overwritten while it was read: keep others from writing to it, and read it again" :
+	       strerror(-error);
+}
+
 void put_failed(struct json *j, int error, const char *why)
 {
 	json_raw(j, "{\"state\":\"failed\"");
-	json_key_str(j, "error", why ? why : strerror(-error));
+	json_key_str(j, "error", why ? why : view_error_text(error));
 	json_raw(j, "}");
 }
 

@@ -239,7 +239,7 @@ static char *dis_recorded_program(struct uft_error *err)
 		path = strdup(img[0]->exe);
 	else
 		uft_fail(err, -ENOENT, "%s does not say which program it is of: name one", CMD_DEFAULT_FILE);
-	uft_stream_close(st);
+	cmd_input_close(st);
 	return path;
 }
 

@@ -216,5 +216,5 @@ int uft_export_chrome(struct uft_stream *st, const char *path, const struct uft_
 	if (!ret)
 		ret = export_sink_warn_string(&sink, o);
 	release(&c);
-	return export_sink_close(&sink, ret, err);
+	return export_sink_finish(&sink, st, ret, err);
 }

@@ -391,5 +391,5 @@ int uft_export_ctf(struct uft_stream *st, const char *path, const struct uft_exp
 	free(c.known);
 	free(c.sym);
 	utf8_free(&c.text);
-	return export_sink_close(&sink, ret, err);
+	return export_sink_finish(&sink, st, ret, err);
 }

@@ -574,5 +574,5 @@ int uft_export_firefox(struct uft_stream *st, const char *path, const struct uft
 	if (!ret)
 		ret = export_sink_check_string(&sink, f.max_string, err);
 	release(&f);
-	return export_sink_close(&sink, ret, err);
+	return export_sink_finish(&sink, st, ret, err);
 }

@@ -99,7 +99,7 @@ int export_paths(struct uft_stream *st, const char *path, const struct uft_expor
 	if (!ret) {
 		ret = export_sink_open(&sink, path, err);
 		if (!ret)
-			ret = export_sink_close(&sink, put(st, &a, sink.out), err);
+			ret = export_sink_finish(&sink, st, put(st, &a, sink.out), err);
 	}
 	agg_free(&a);
 	return ret;

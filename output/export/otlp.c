@@ -323,5 +323,5 @@ int uft_export_otlp(struct uft_stream *st, const char *path, const struct uft_ex
 	for (uint32_t i = 0; i < o.nlanes && !ret; i++)
 		ret = flush(&o, &o.lane[i]);
 	release(&o);
-	return export_sink_close(&sink, ret, err);
+	return export_sink_finish(&sink, st, ret, err);
 }

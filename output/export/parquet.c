@@ -499,7 +499,7 @@ static int write_table(struct parquet *p, struct uft_stream *st, const char *pat
 	if (!ret)
 		ret = put_footer(p, &r);
 	release(p);
-	return export_sink_close(&sink, ret, err);
+	return export_sink_finish(&sink, st, ret, err);
 }
 
 int uft_export_parquet(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)

@@ -377,5 +377,5 @@ int uft_export_perfetto(struct uft_stream *st, const char *path, const struct uf
 		ret = p.buf.error;
 	}
 	release(&p);
-	return export_sink_close(&sink, ret, err);
+	return export_sink_finish(&sink, st, ret, err);
 }

@@ -289,3 +289,8 @@ int export_sink_close(struct export_sink *s, int ret, struct uft_error *err)
 	forget(s, !ret);
 	return ret;
 }
+
+int export_sink_finish(struct export_sink *s, const struct uft_stream *st, int ret, struct uft_error *err)
+{
+	return export_sink_close(s, ret ? ret : uft_stream_check_file(st, err), err);
+}

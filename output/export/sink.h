@@ -36,6 +36,8 @@ int export_sink_open_dir(struct export_sink *s, const char *path, const char *fi
  * sentence in @err.
  */
 int export_sink_close(struct export_sink *s, int ret, struct uft_error *err);
+/* The same at the end of an export of @st, which fails if the recording changed while it was read. */
+int export_sink_finish(struct export_sink *s, const struct uft_stream *st, int ret, struct uft_error *err);
 /* A format whose readers take the file as one string of a browser: bytes that it may have, and the refusal of more. */
 uint64_t export_string_max(const struct uft_export_opts *o);	/* @o NULL: none */
 int export_string_too_long(uint64_t max, struct uft_error *err);	/* -EFBIG with the remedy */

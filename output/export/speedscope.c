@@ -214,5 +214,5 @@ int uft_export_speedscope(struct uft_stream *st, const char *path, const struct 
 	if (!ret)
 		ret = export_sink_check_string(&sink, s.max_string, err);
 	release(&s);
-	return export_sink_close(&sink, ret, err);
+	return export_sink_finish(&sink, st, ret, err);
 }

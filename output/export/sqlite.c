@@ -401,5 +401,5 @@ int uft_export_sqlite(struct uft_stream *st, const char *path, const struct uft_
 	if (ret == -EIO && q.db)
 		ret = fail(&q, path);
 	release(&q);
-	return export_sink_close(&sink, ret, err);
+	return export_sink_finish(&sink, st, ret, err);
 }

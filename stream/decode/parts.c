@@ -211,8 +211,10 @@ void uft_parts_close(struct uft_part *part, size_t n, int is_restart)
 {
 	struct uft_stream *st = part[0].st;
 
-	for (size_t i = 1; i < n; i++)
+	for (size_t i = 1; i < n; i++) {
+		st->file->is_changed |= part[i].st->file->is_changed;
 		uft_stream_close(part[i].st);
+	}
 	st->limit = 0;
 	if (is_restart)
 		seek_start(st);

@@ -319,6 +319,9 @@ int uft_index_finish(struct uft_index *ix, struct uft_stream *st)
 
 	/* Counting meets no task that decoding has not met. */
 	uft_stream_info(st);
+	ret = uft_stream_check_file(st, NULL);
+	if (ret)
+		return ret;
 	h->table = w->n;
 	put_table(w, ix, st);
 	h->npoints = ix->npoint;

@@ -111,6 +111,16 @@ const struct uft_info *uft_stream_info(struct uft_stream *st)
 	return &st->info;
 }
 
+int uft_stream_check_file(const struct uft_stream *st, struct uft_error *err)
+{
+	return rd_check_file(st->file, err);
+}
+
+struct uft_extent uft_stream_extent(const struct uft_stream *st)
+{
+	return (struct uft_extent){ st->file->dev, st->file->ino, st->file->end };
+}
+
 uint32_t uft_stream_tracer(const struct uft_stream *st)
 {
 	return st->file->head.tracer;

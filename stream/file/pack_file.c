@@ -147,14 +147,19 @@ static int check_input(const char *path, const struct rd_file *f, const struct u
 	return 0;
 }
 
-static int check_unchanged(const char *path, const struct rd_file *f, struct uft_error *err)
+static int check_unchanged(const char *path, const struct rd_file *f, int is_in_place, struct uft_error *err)
 {
-	struct stat st;
+	struct stat st, now;
 
-	if (!fstat(f->fd, &st) && (uint64_t)st.st_size == f->size &&
-	    (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec == f->mtime_ns)
-		return 0;
-	return uft_fail(err, -EAGAIN, "%s was written to meanwhile: pack it when its recorder has ended", path);
+	if (fstat(f->fd, &st) || (uint64_t)st.st_size != f->size || rd_mtime_ns(&st) != f->mtime_ns)
+		return uft_fail(err, -EAGAIN, "%s was written to meanwhile: pack it when its recorder has ended", path);
+	/* A recorder moves what it finds to another name: the result would take the place of its new recording. */
+	/* GUARD(pack_place) */
+	if (is_in_place && (stat(path, &now) || now.st_dev != st.st_dev || now.st_ino != st.st_ino))
+		return uft_fail(err, -EAGAIN,
+				"another file has taken the place of %s meanwhile, and stays (try again, or give -o FILE)",
+				path);
+	return 0;
 }
 
 static int pack_open_file(struct packer *p, const char *path, struct uft_error *err)
@@ -172,7 +177,7 @@ static int pack_open_file(struct packer *p, const char *path, struct uft_error *
 	if (!ret)
 		ret = copy_blocks(p);
 	if (!ret)
-		ret = check_unchanged(path, p->f, err); /* GUARD(pack_unchanged, 0) */
+		ret = check_unchanged(path, p->f, p->result->is_in_place, err); /* GUARD(pack_unchanged, 0) */
 	if (!ret)
 		ret = check_input(path, p->f, p->result, err);
 	free(p->raw);

@@ -5,6 +5,12 @@
  * One pass over the block heads at open. It reads all metadata, and of ring data it notes only the place. Every size is
  * bounded before it is used, every skipped byte is counted, and the work is linear in the size of the file: a block
  * with a valid head is skipped as a whole even if its payload is damaged.
+ *
+ * A file may be cut off or overwritten while it is read. All reading of blocks goes through rd_scan() and rd_load(), so
+ * bytes that cannot be had are noticed there, and tell a changed file from one that was damaged before: it has less
+ * bytes than at open, or another head where a good one was. Other bytes in a payload are a change if the file was
+ * written since, and its recorder cannot have done that: a recorder appends, and not behind an END. A changed file
+ * gives no more data, and uft_stream_check_file() says so. Data that was read before is the recording's, by its sum.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,6 +46,38 @@ int rd_head_ok(const struct uft_file_block *b)
 	       b->head_sum == wire_sum(b, offsetof(struct uft_file_block, head_sum));
 }
 
+static int rd_is_shorter(const struct rd_file *f)
+{
+	struct stat st;
+
+	return !f->is_imported && !fstat(f->fd, &st) && (uint64_t)st.st_size < f->size;
+}
+
+/* Returns 1 if somebody has cut off or overwritten the file since it was opened. A recorder that appends has not. */
+static int rd_is_other(const struct rd_file *f)
+{
+	struct stat st;
+
+	if (f->is_imported || fstat(f->fd, &st))
+		return 0;
+	if (rd_is_shorter(f))
+		return 1;
+	return (f->is_complete || (uint64_t)st.st_size == f->size) && rd_mtime_ns(&st) != f->mtime_ns;
+}
+
+/* Notes whether the payload of @b, which is not what its head says, was so when the file was opened. */
+static void rd_check_block(struct rd_file *f, const struct rd_block *b)
+{
+	struct uft_file_block head;
+
+	if (f->is_imported)
+		return;
+	/* GUARD(reader_changed) */
+	f->is_changed |= wire_read_at(f->fd, &head, sizeof(head), b->offset - sizeof(head)) || !rd_head_ok(&head) ||
+			 head.payload_sum != b->payload_sum || head.stored != b->stored;
+	f->is_changed |= rd_is_other(f); /* GUARD(reader_changed) */
+}
+
 int rd_load(struct rd_file *f, struct rd_block *b, uint8_t *to)
 {
 	uint8_t *stored = b->flags & (UFT_BLOCK_ZSTD | UFT_BLOCK_PACKED) ? f->stored : to;
@@ -50,6 +88,8 @@ int rd_load(struct rd_file *f, struct rd_block *b, uint8_t *to)
 	}
 	if (b->flags & UFT_BLOCK_PACKED && !f->pack && !(f->pack = pack_new()))
 		return -ENOMEM;
+	if (f->is_changed)
+		return -ESTALE;
 	if (!b->is_damaged && !wire_read_at(f->fd, stored, b->stored, b->offset) &&
 	    wire_sum(stored, b->stored) == b->payload_sum) {
 		if (stored == to)
@@ -58,10 +98,12 @@ int rd_load(struct rd_file *f, struct rd_block *b, uint8_t *to)
 		    ZSTD_decompressDCtx(f->zstd, to, b->raw, stored, b->stored) == b->raw)
 			return 0;
 	}
-	if (!b->is_damaged)
+	if (!b->is_damaged) {
 		f->damaged += sizeof(struct uft_file_block) + b->stored;
+		rd_check_block(f, b);
+	}
 	b->is_damaged = 1;
-	return -EBADMSG;
+	return f->is_changed ? -ESTALE : -EBADMSG;
 }
 
 static int rd_metadata(struct rd_file *f, const struct uft_file_block *head, struct rd_block *b, uint8_t **raw)
@@ -140,6 +182,20 @@ static struct rd_block *rd_known(const struct rd_file *f, const struct rd_file *
 	return known;
 }
 
+/* Returns 1 if @f, which is another opening of @like's file, has other blocks where @like found its own. */
+static int rd_differs(const struct rd_file *f, const struct rd_file *like)
+{
+	if (f->nblock < like->nblock || (like->is_complete && f->nblock > like->nblock))
+		return 1;
+	for (size_t i = 0; i < like->nblock; i++) {
+		const struct rd_block *was = &like->block[i], *is = &f->block[was->order];
+
+		if (is->offset != was->offset || is->payload_sum != was->payload_sum || is->stored != was->stored)
+			return 1;
+	}
+	return 0;
+}
+
 /* Takes over the heads of RING blocks that @like has read, because there may be 100,000. */
 static int rd_scan(struct rd_file *f, const struct rd_file *like)
 {
@@ -147,7 +203,7 @@ static int rd_scan(struct rd_file *f, const struct rd_file *like)
 	uint64_t at = sizeof(struct uft_file_header);
 	struct uft_file_block head;
 	uint8_t *raw = NULL;
-	int err = 0;
+	int err = 0, has_gap = !f->has_head;
 
 	f->end = at;
 	while (at < f->size && !err) {
@@ -165,6 +221,7 @@ static int rd_scan(struct rd_file *f, const struct rd_file *like)
 		if (!rd_head_ok(&head)) {
 			uint64_t next = rd_resync(f, at + 1);
 
+			has_gap = 1;
 			f->damaged += next - at;
 			at = next;
 			continue;
@@ -178,6 +235,8 @@ static int rd_scan(struct rd_file *f, const struct rd_file *like)
 		at += -(uint64_t)head.stored & 7;
 		f->end = at;
 	}
+	f->is_changed |= has_gap ? rd_is_other(f) : f->end < f->size && rd_is_shorter(f);
+	f->is_changed |= like && !known && rd_differs(f, like);
 	free(known);
 	free(raw);
 	return err;
@@ -222,6 +281,15 @@ static int rd_import(struct rd_file *f, const char *path, struct uft_error *err)
 	return 0;
 }
 
+int rd_check_file(const struct rd_file *f, struct uft_error *err)
+{
+	if (!f->is_changed)
+		return 0;
+	return uft_fail(err, -ESTALE,
+			"%s was cut off or overwritten while it was read, and the rest cannot be had (keep others from writing to it, and try again)",
+			f->path);
+}
+
 static int rd_open_file(struct rd_file *f, const char *path, struct uft_error *err)
 {
 	struct stat st;
@@ -235,7 +303,9 @@ static int rd_open_file(struct rd_file *f, const char *path, struct uft_error *e
 	if (!S_ISREG(st.st_mode))
 		return uft_fail(err, -EINVAL, "%s: is not a regular file", path);
 	f->size = (uint64_t)st.st_size;
-	f->mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+	f->dev = st.st_dev;
+	f->ino = st.st_ino;
+	f->mtime_ns = rd_mtime_ns(&st);
 	f->uid = st.st_uid;
 	if (dat_is_file(f->fd)) {
 		ret = rd_import(f, path, err);
@@ -245,6 +315,9 @@ static int rd_open_file(struct rd_file *f, const char *path, struct uft_error *e
 	/* Bounds what metadata may unpack to: names pack 5 times, sites 10 times. */
 	f->budget = (16u << 20) + 16 * f->size;
 	ret = wire_read_at(f->fd, &f->head, sizeof(f->head), 0);
+	f->is_changed = ret && rd_is_shorter(f);
+	if (f->is_changed)
+		return rd_check_file(f, err);
 	if (ret || f->head.magic != UFT_FILE_MAGIC)
 		return uft_fail(err, ret && ret != -EBADMSG ? ret : -EINVAL,
 				"%s is not a .uft recording (it does not start with UFTFILE1)", path);
@@ -262,13 +335,17 @@ int rd_open(const char *path, const struct rd_file *like, struct rd_file **out, 
 	if (!f)
 		return uft_fail(err, -ENOMEM, "out of memory");
 	f->fd = -1;
-	ret = rd_open_file(f, path, err);
+	f->path = strdup(like ? like->path : path);
+	ret = f->path ? rd_open_file(f, path, err) : uft_fail(err, -ENOMEM, "out of memory");
 	if (ret)
 		goto close_file;
 	f->stored = calloc(1, UFT_BLOCK_MAX + PACK_SLACK);
 	f->zstd = ZSTD_createDCtx();
 	f->events = uft_event_table_new();
 	ret = f->stored && f->zstd && f->events ? rd_scan(f, like) : -ENOMEM;
+	ret = ret ? ret : rd_check_file(f, err);
+	if (ret == -ESTALE)
+		goto close_file;
 	if (!ret && !f->has_head)
 		ret = uft_fail(err, -EBADMSG, "%s: its header is damaged and no copy of it is left", path);
 	else if (!ret && ((f->head.version != UFT_FILE_VERSION && f->head.version != UFT_FILE_PACKED) ||
@@ -303,6 +380,7 @@ void rd_close(struct rd_file *f)
 	uft_event_table_put(f->events);
 	free(f->block);
 	free(f->stored);
+	free(f->path);
 	pack_free(f->pack);
 	ZSTD_freeDCtx(f->zstd);
 	free(f);

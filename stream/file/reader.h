@@ -8,6 +8,7 @@
 #ifndef UFT_STREAM_READER_H
 #define UFT_STREAM_READER_H
 
+#include <sys/stat.h>
 #include <zstd.h>
 
 #include "stream/wire/clock.h"
@@ -50,7 +51,9 @@ struct rd_meta;				/* reader_meta.c: what is collected until the images are buil
 
 struct rd_file {
 	int fd;
-	uint64_t size, mtime_ns;	/* of the file when it was opened */
+	char *path;			/* in messages */
+	uint64_t dev, ino, size, mtime_ns; /* of the file when it was opened */
+	int is_changed;			/* since then it was cut off or overwritten: no more data can be had */
 	uint32_t uid;
 	struct uft_file_header head;
 	int has_head, is_complete;
@@ -95,8 +98,18 @@ void rd_close(struct rd_file *f);
 int rd_head_ok(const struct uft_file_block *b);	/* 1: its fields are in bounds and its sum is right */
 /* Returns the next offset from @from on at which the magic of a block stands; the file's size: none. */
 uint64_t rd_resync(struct rd_file *f, uint64_t from);
-/* Reads and unpacks a block's payload into @to (raw bytes). 0, or -EBADMSG: damaged, counted once. */
+/*
+ * Reads and unpacks a block's payload into @to (raw bytes). 0, or -EBADMSG: damaged, counted once; -ESTALE: the file
+ * has changed.
+ */
 int rd_load(struct rd_file *f, struct rd_block *b, uint8_t *to);
+/* 0, or -ESTALE and a sentence: somebody has cut off or overwritten the file while it was read. */
+int rd_check_file(const struct rd_file *f, struct uft_error *err);
+
+static inline uint64_t rd_mtime_ns(const struct stat *st)
+{
+	return (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
+}
 
 /* Returns the latest of the descriptions of a task that fit best; NULL: none. */
 const struct rd_task *rd_find_task(const struct rd_file *f, uint32_t pid, uint32_t tid, uint32_t image);

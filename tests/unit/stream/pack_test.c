@@ -495,6 +495,43 @@ static void test_refused(void **state)
 	remove_files(&f);
 }
 
+/* Another recorder begins whenever the result is written: it moves the recording away. */
+static ssize_t replace(void *cookie, const char *p, size_t n)
+{
+	const struct files *f = cookie;
+
+	(void)p;
+	assert_int_equal(rename(f->from, f->to), 0);
+	fclose(fopen(f->from, "w"));
+	return (ssize_t)n;
+}
+
+static int pack_replaced(int is_in_place, struct uft_error *err)
+{
+	struct uft_pack pack = { .is_in_place = is_in_place };
+	struct files f;
+	FILE *out;
+	int ret;
+
+	make_files(&f, 0, UFT_TRACER_GRAPH);
+	out = fopencookie(&f, "w", (cookie_io_functions_t){ .write = replace });
+	assert_non_null(out);
+	ret = uft_pack_file(f.from, out, &pack, err);
+	fclose(out);
+	remove_files(&f);
+	return ret;
+}
+
+static void test_replaced(void **state)
+{
+	struct uft_error err = { "" };
+
+	(void)state;
+	assert_int_equal(pack_replaced(0, &err), 0);
+	assert_int_equal(pack_replaced(1, &err), -EAGAIN);
+	assert_non_null(strstr(err.text, "another file"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -502,7 +539,7 @@ int main(void)
 		cmocka_unit_test(test_mixture), cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_damaged), cmocka_unit_test(test_unknown_code),
 		cmocka_unit_test(test_file), cmocka_unit_test(test_damaged_file), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_ended),
+		cmocka_unit_test(test_ended), cmocka_unit_test(test_replaced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
