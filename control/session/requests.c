@@ -212,15 +212,40 @@ static int serve_exec(struct uft_session *s, const struct uft_request *r)
 
 /* ---- Fork ---------------------------------------------------------------------------------- */
 
-/* Returns 0; -ESRCH: the process has just ended; -ENOENT: no known image is like its own. */
+/*
+ * Process @pid has the slice and does not become a target for @ret: counts it as not followed, and warns, once. -ENOENT
+ * is no failure: the child has executed another program since, whose own start tells whether it is followed. Returns
+ * @ret, or -ESRCH if the process is over, or will write no more. After -ENOENT, and for lack of memory or descriptors,
+ * the search for strays tries it again.
+ */
+static int child_unfollowed(struct uft_session *s, uint32_t slice, pid_t pid, int ret)
+{
+	const int is_final = ret != -ENOMEM && ret != -EMFILE && ret != -ENFILE;
+	char name[32];
+
+	if (ret == -ENOENT /* GUARD(child_executed, 0) */)
+		return ret;
+	if (ret == -ESRCH || proc_is_ending(pid))
+		return -ESRCH;
+	if (s->last[slice].unfollowed == pid)
+		return is_final ? -ESRCH : ret;
+	s->last[slice].unfollowed = pid;
+	s->not_followed++;	/* GUARD(count_unfollowed) */
+	procinfo_read_name(pid, name, sizeof(name));
+	session_warn_of(s, slice, "not followed: %s (process %d): %s", name, pid, strerror(-ret));
+	return is_final ? -ESRCH : ret;
+}
+
+/* Returns 0; -ESRCH: the process has just ended; -ENOENT: no known image is like its own; why it cannot be read. */
 static int find_space(struct uft_session *s, pid_t pid, struct space *parents, struct space **out)
 {
 	uint8_t raw[UFT_AUXV_MAX];
 	struct auxv av;
 	size_t bytes;
+	int ret = auxv_read(pid, raw, &bytes, &av);
 
-	if (auxv_read(pid, raw, &bytes, &av))
-		return -ESRCH;
+	if (ret)
+		return ret == -ENOENT ? -ESRCH : ret;
 	/* Processes that were forked from one and attached to each have a space of their own, and all look the same. */
 	if (parents && parents->auxv_bytes == bytes && !memcmp(parents->auxv, raw, bytes)) {
 		*out = parents;
@@ -317,12 +342,11 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	parent = SHARED_LOAD(&sl->parent_slice);
 	from = parent < s->arena.map->nslices ? s->last[parent].pid : 0;
 	ret = find_space(s, pid, from ? s->last[parent].space : NULL, &sp);
-	if (ret)
-		return ret;
 	told = kernel_parent(pid);
-	t = target_create(s, slice, pid, (told > 0 ? told : 0) /* GUARD(parent_by_kernel, from) */, sp);
+	t = ret ? NULL : target_create(s, slice, pid, (told > 0 ? told : 0) /* GUARD(parent_by_kernel, from) */, sp);
 	if (!t)
-		return -ENOMEM;
+		return child_unfollowed(s, slice, pid, ret ? ret : -errno);
+	s->last[slice].unfollowed = 0;
 	/* the parent has ended, or the child lies: this decides about its own records only */
 	if (from && from != t->ppid)
 		pid_inherit_fork(s, pid, from);

@@ -55,6 +55,7 @@ struct uft_session {
 	struct {			/* by slice: its last process, for children that outlive their parents */
 		struct space *space;
 		pid_t pid;
+		pid_t unfollowed;	/* a child that has it, and was told to be no target; 0: none */
 	} *last;
 	/* pid_inherit.c: processes that are on lists because their ancestors are */
 	struct pid_inherit { pid_t pid; uint32_t lists; uint64_t start; } *kin;

@@ -90,6 +90,7 @@ static pid_t own_number(const struct uft_session *s, uint32_t slice, pid_t pid)
 struct target *target_reserve(struct uft_session *s, pid_t pid, struct space *space)
 {
 	struct target *t = calloc(1, sizeof(*t));
+	int ret;
 
 	if (!t)
 		return NULL;
@@ -98,7 +99,9 @@ struct target *target_reserve(struct uft_session *s, pid_t pid, struct space *sp
 	t->agent_fd = -1;
 	t->pidfd = pid ? open_pidfd(s, pid) : -ESRCH;		/* -ESRCH: over, and reaped already */
 	if ((t->pidfd < 0 && t->pidfd != -ESRCH) || target_grow(t, space->nobj)) {
+		ret = t->pidfd < 0 && t->pidfd != -ESRCH ? t->pidfd : -ENOMEM;
 		target_free(s, t);
+		errno = -ret;
 		return NULL;
 	}
 	return t;

@@ -96,7 +96,7 @@ struct target_listener {
 struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, pid_t ppid, struct space *space);
 /*
  * The same in two steps: target_reserve() does all that can fail, before a process is changed. NULL: no memory or
- * pidfd.
+ * pidfd, and errno tells which.
  */
 struct target *target_reserve(struct uft_session *s, pid_t pid, struct space *space);
 void target_add(struct uft_session *s, struct target *t, uint32_t slice, pid_t ppid);
