@@ -20,6 +20,8 @@
 
 #define SUFFIX ".levels"
 #define FILE_MAX (1ull << 30)
+#define DESCRIBED_MAX (256u << 20)
+#define TRACKS_MAX (1u << 20)
 
 /* ---- Writing ----------------------------------------------------------------------------------------------- */
 
@@ -133,12 +135,12 @@ struct reading {
 	struct levels *v;
 };
 
-/* How many elements of at least @bytes follow. */
-static uint32_t get_count(struct wire_in *in, size_t bytes)
+/* How many elements of at least @bytes follow, @max at most. */
+static uint32_t get_count(struct wire_in *in, size_t bytes, uint32_t max)
 {
 	uint32_t n = wire_get_u32(in);
 
-	if (n > (size_t)(in->end - in->p) / bytes)
+	if (n > max /* GUARD(levels_count) */ || n > (size_t)(in->end - in->p) / bytes)
 		in->bad = 1;
 	return in->bad ? 0 : n;
 }
@@ -147,7 +149,7 @@ static int get_tables(struct reading *r)
 {
 	char *text;
 
-	r->nrow = get_count(&r->in, 4);
+	r->nrow = get_count(&r->in, 4, ROWS_MAX);
 	r->row = calloc(r->nrow + 1ull, sizeof(*r->row));
 	for (uint32_t i = 0; r->row && i < r->nrow; i++) {
 		uint32_t pid = wire_get_u32(&r->in), tid = wire_get_u32(&r->in), ppid = wire_get_u32(&r->in);
@@ -158,7 +160,7 @@ static int get_tables(struct reading *r)
 		r->row[i] = rows_get(r->rows, pid, tid, ppid, text);
 		free(text);
 	}
-	r->nname = get_count(&r->in, 1);
+	r->nname = get_count(&r->in, 1, NAMES_MAX);
 	r->name = calloc(r->nname + 1ull, sizeof(*r->name));
 	for (uint32_t i = 0; r->name && i < r->nname; i++) {
 		text = wire_get_text(&r->in);
@@ -186,7 +188,7 @@ static uint32_t get_row(struct reading *r)
 
 static int get_rows(struct reading *r, struct lod *l)
 {
-	uint32_t n = get_count(&r->in, 6);
+	uint32_t n = get_count(&r->in, 6, ROWS_MAX);
 
 	for (uint32_t i = 0; i < n && !r->in.bad; i++) {
 		uint32_t row = get_row(r);
@@ -212,7 +214,7 @@ static int get_rows(struct reading *r, struct lod *l)
 static int get_tracks(struct reading *r, struct lod *l, size_t room)
 {
 	struct lod_span *at = l->loaded;
-	uint32_t n = get_count(&r->in, 5);
+	uint32_t n = get_count(&r->in, 5, TRACKS_MAX);
 
 	for (uint32_t i = 0; i < n && !r->in.bad; i++) {
 		uint32_t row = get_row(r), lane = wire_get_u32(&r->in), nlevels = wire_get_u32(&r->in);
@@ -301,7 +303,8 @@ int levels_open(const char *path, const struct rd_file *of, struct names *names,
 	if (wire_read_at(fd, &h, sizeof(h), 0) || h.magic != LEVELS_MAGIC ||
 	    h.sum != wire_sum(&h, offsetof(struct levels_head, sum)) || !sidecar_has_mark(of, &h.of))
 		ret = -ENOENT;
-	else if (size > FILE_MAX || h.described > size || h.spans > size || h.spans % sizeof(struct lod_span) ||
+	else if (size > FILE_MAX || h.described > DESCRIBED_MAX || h.described > size || h.spans > size ||
+		 h.spans % sizeof(struct lod_span) ||
 		 sizeof(h) + h.described + h.spans != size)
 		ret = -EBADMSG;
 	if (!ret) {

@@ -34,6 +34,7 @@
 #define INDEX_SHARE 8u		  /* and events for each byte of the last point */
 #define INDEX_POINT_MAX (64u << 20)
 #define INDEX_POINTS (1u << 20)
+#define INDEX_BODY_MAX (64u << 20) /* table and directory: all points, and each task that a stream has */
 
 struct index_task {
 	uint32_t slice, pid, tid, has_events;
@@ -410,6 +411,8 @@ static int read_index(struct uft_index *ix, const struct uft_stream *st, uint64_
 	if (h->npoints > INDEX_POINTS || h->table > h->directory || h->directory > size ||
 	    directory != size - h->directory)
 		return -EBADMSG;
+	if (size - h->table > INDEX_BODY_MAX) /* GUARD(index_body) */
+		return -EFBIG;
 	n = (size_t)(size - h->table);
 	body = malloc(n + 1);
 	ix->point = malloc(directory + 1);

@@ -24,6 +24,7 @@
 #include "symbol/array.h"
 
 #define RD_CHUNK	65536u
+#define RD_STORED_RATIO	64		/* bytes of size for a stored byte that count */
 #define RD_RINGS	(2u << 20)	/* CPUs and exchange rings: rd_geometry_ok() */
 
 void *rd_push(struct rd_file *f, void *array, size_t *n, size_t *cap, size_t size)
@@ -144,11 +145,21 @@ static int rd_block(struct rd_file *f, const struct uft_file_block *head, uint64
 	return rd_add(f, &b);
 }
 
+/* Returns where bytes that were written go on: a file may claim terabytes that nobody wrote. */
+static uint64_t rd_skip_hole(const struct rd_file *f, uint64_t from)
+{
+	off_t at = from <= INT64_MAX ? lseek(f->fd, (off_t)from, SEEK_DATA) : -1;
+
+	if (at < 0)
+		return from <= INT64_MAX && errno == ENXIO ? f->size : from;
+	return (uint64_t)at < f->size ? (uint64_t)at : f->size;
+}
+
 uint64_t rd_resync(struct rd_file *f, uint64_t from)
 {
 	static const uint64_t magic = UFT_BLOCK_MAGIC;
 
-	while (from + 8 <= f->size) {
+	while ((from = rd_skip_hole(f, from)) + 8 <= f->size) { /* GUARD(resync_hole, from + 8 <= f->size) */
 		size_t n = f->size - from < RD_CHUNK ? f->size - from : RD_CHUNK;
 		uint8_t *hit;
 
@@ -292,6 +303,7 @@ int rd_check_file(const struct rd_file *f, struct uft_error *err)
 
 static int rd_open_file(struct rd_file *f, const char *path, struct uft_error *err)
 {
+	uint64_t stored;
 	struct stat st;
 	int ret;
 
@@ -312,8 +324,9 @@ static int rd_open_file(struct rd_file *f, const char *path, struct uft_error *e
 		if (ret)
 			return ret;
 	}
-	/* Bounds what metadata may unpack to: names pack 5 times, sites 10 times. */
-	f->budget = (16u << 20) + 16 * f->size;
+	/* Bounds what metadata may unpack to: names pack 5 times, sites 10 times. A hole of the file packs nothing. */
+	stored = (uint64_t)st.st_blocks * 512 * RD_STORED_RATIO;
+	f->budget = (16u << 20) + 16 * (f->is_imported || f->size < stored ? f->size : stored);
 	ret = wire_read_at(f->fd, &f->head, sizeof(f->head), 0);
 	f->is_changed = ret && rd_is_shorter(f);
 	if (f->is_changed)

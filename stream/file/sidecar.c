@@ -10,6 +10,7 @@
 #include "stream/file/reader.h"
 #include "stream/file/sidecar.h"
 #include "symbol/newfile.h"
+#include "symbol/open_regular.h"
 
 void sidecar_mark(const struct rd_file *of, struct sidecar_mark *out)
 {
@@ -76,7 +77,8 @@ int sidecar_open(const char *path, const char *suffix, const struct rd_file *of,
 	free(name);
 	if (ret)
 		return ret;
-	if (fstat(fd, &f) || !S_ISREG(f.st_mode) || (f.st_uid && f.st_uid != geteuid() && f.st_uid != of->uid)) {
+	if (fstat(fd, &f) || !S_ISREG(f.st_mode) || is_hollow(&f) /* GUARD(sidecar_hollow) */ ||
+	    (f.st_uid && f.st_uid != geteuid() && f.st_uid != of->uid)) {
 		close(fd);
 		return -ENOENT;
 	}

@@ -2,8 +2,9 @@
 /*
  * sidecar.h - files beside a recording that a reader makes and can make again: NAME.index, NAME.levels
  *
- * Each begins with a mark of its recording. A file with another mark, or of another user, is ignored. A file is written
- * under another name and renamed, so that a reader sees all of it or nothing. Context: control.
+ * Each begins with a mark of its recording. A file with another mark, or of another user, is ignored, and so is one of
+ * which nearly nothing was ever written: its size costs its owner nothing. A file is written under another name and
+ * renamed, so that a reader sees all of it or nothing. Context: control.
  */
 #ifndef UFT_STREAM_SIDECAR_H
 #define UFT_STREAM_SIDECAR_H

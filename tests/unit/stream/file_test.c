@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "stream/file/reader.h"
 #include "stream/wire/clock.h"
 #include "stream/wire/uft_file.h"
 #include "stream/wire/wire.h"
@@ -82,6 +83,30 @@ static uint64_t count_prefix(const char *path)
 	assert_true(uft_stream_info(st)->events == n);
 	uft_stream_close(st);
 	return n;
+}
+
+/* A file that claims a terabyte costs what was written of it: time, and memory for what its metadata unpacks to. */
+static void test_hole(void **state)
+{
+	struct rd_file *f;
+	struct check c;
+	struct stat st;
+	int fd;
+
+	(void)state;
+	write_small_blocks(&c);
+	fd = open(c.path, O_RDWR);
+	if (ftruncate(fd, 1ll << 40) || lseek(fd, 1 << 30, SEEK_DATA) >= 0 || errno != ENXIO) {
+		puts("SKIPPED: this file system has no holes");
+	} else {
+		assert_int_equal(count_prefix(c.path), 2000);
+		assert_int_equal(rd_open(c.path, NULL, &f, NULL), 0);
+		assert_int_equal(fstat(fd, &st), 0);
+		assert_true(f->budget <= (16u << 20) + 16 * 64 * 512 * (uint64_t)st.st_blocks);
+		rd_close(f);
+	}
+	close(fd);
+	check_end(&c);
 }
 
 static void test_kill_at_any_byte(void **state)
@@ -650,7 +675,7 @@ int main(void)
 		cmocka_unit_test(test_names_from_the_object), cmocka_unit_test(test_real_clock),
 		cmocka_unit_test(test_hostile_rings),
 		cmocka_unit_test(test_hostile_overwrite_rings), cmocka_unit_test(test_bad_geometry),
-		cmocka_unit_test(test_nospace),
+		cmocka_unit_test(test_nospace), cmocka_unit_test(test_hole),
 		cmocka_unit_test(test_outer),
 		cmocka_unit_test(test_false_pid),
 	};

@@ -234,6 +234,33 @@ static int try_open(const char *path)
 	return ret;
 }
 
+/* An index of more than any recording needs is refused by its size, and so is one that is a hole. */
+static void check_large(const char *path, const char *name)
+{
+	static const uint8_t zero[1 << 20];
+	struct uft_index *ix = index_of(path, 1000, 100);
+	struct index_head h;
+	int fd;
+
+	assert_int_equal(uft_index_save(ix, path), 0);
+	uft_index_close(ix);
+	fd = open(name, O_RDWR);
+	assert_int_equal(read(fd, &h, sizeof(h)), sizeof(h));
+	h.table = sizeof(h);
+	h.directory = h.table + (25 << 20);
+	h.npoints = 1 << 20;
+	h.sum = wire_sum(&h, offsetof(struct index_head, sum));
+	assert_int_equal(pwrite(fd, &h, sizeof(h), 0), sizeof(h));
+	for (size_t at = 0; at < (25 << 20) + (1 << 20) * sizeof(struct index_point); at += sizeof(zero))
+		assert_int_equal(pwrite(fd, zero, sizeof(zero), (off_t)(sizeof(h) + at)), sizeof(zero));
+	assert_int_equal(try_open(path), -EFBIG);
+	assert_int_equal(ftruncate(fd, 0), 0);
+	assert_int_equal(pwrite(fd, &h, sizeof(h), 0), sizeof(h));
+	assert_int_equal(ftruncate(fd, 1 << 30), 0);
+	assert_int_equal(try_open(path), -ENOENT);
+	close(fd);
+}
+
 static void test_file(void **state)
 {
 	struct synth_load load = { .ncalls = 30000, .tracer = UFT_TRACER_GRAPH, .seed = 3 };
@@ -282,6 +309,7 @@ static void test_file(void **state)
 	assert_int_equal(ftruncate(fd, 10), 0);
 	assert_int_equal(try_open(path), -ENOENT);
 	close(fd);
+	check_large(path, name);
 	ix = index_of(path, 1000, 100);
 	assert_int_equal(uft_index_save(ix, path), 0);
 	uft_index_close(ix);

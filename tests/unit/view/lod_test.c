@@ -217,6 +217,37 @@ static int open_levels(const char *path, const struct rd_file *of, struct names 
 	return ret;
 }
 
+/* Makes a file of @rows equal tasks and nothing else, and reads it. */
+static int open_crowd(int fd, const char *path, const struct rd_file *of, uint32_t rows)
+{
+	struct levels_head h = { .magic = LEVELS_MAGIC };
+	struct wire w = { 0 };
+	struct names names;
+	struct rows its;
+	struct levels v;
+	int ret;
+
+	sidecar_mark(of, &h.of);
+	wire_put_u(&w, rows);
+	for (uint64_t i = 0; i < 4ull * rows + 6; i++)		/* then no name, three times, no row, no track */
+		wire_put_u(&w, 0);
+	h.described = w.n;
+	h.described_sum = wire_sum(w.p, w.n);
+	h.sum = wire_sum(&h, offsetof(struct levels_head, sum));
+	assert_int_equal(pwrite(fd, &h, sizeof(h), 0), sizeof(h));
+	assert_int_equal(pwrite(fd, w.p, w.n, sizeof(h)), w.n);
+	assert_int_equal(ftruncate(fd, (off_t)(sizeof(h) + w.n)), 0);
+	assert_int_equal(names_init(&names), 0);
+	assert_int_equal(rows_init(&its), 0);
+	ret = open_levels(path, of, &names, &its, &v);
+	if (!ret)
+		lod_free(v.lod);
+	names_free(&names);
+	rows_free(&its);
+	wire_free(&w);
+	return ret;
+}
+
 /* Kept in a file and read again, with other numbers for names and rows: every picture is the same. */
 static void test_kept(void **state)
 {
@@ -288,6 +319,10 @@ static void test_kept(void **state)
 		lod_free(again.lod);
 	}
 	assert_true(refused > 250 && passed > 10);
+	assert_int_equal(ftruncate(fd, 0), 0);
+	assert_int_equal(open_crowd(fd, path, &of, ROWS_MAX), 0);
+	assert_int_equal(open_crowd(fd, path, &of, ROWS_MAX + 1), -EBADMSG);
+	assert_int_equal(pwrite(fd, good, (size_t)n, 0), n);
 	assert_int_equal(ftruncate(fd, n / 2), 0);
 	assert_true(open_levels(path, &of, &others, &other_rows, &again) < 0);
 	close(fd);
