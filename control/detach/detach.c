@@ -138,7 +138,16 @@ static struct task_search detach_search(const struct detaching *l)
 	return (struct task_search){ .pid = l->pid, .agent = l->agent, .own = l->own, .nown = l->nown };
 }
 
-/* On a loaded machine some tasks may not stop in time; a task that was inside may have left at the next try. */
+/* The process has executed another program; the agent alone has the memory of the old one. */
+static int has_executed(const struct detaching *l)
+{
+	return !agent_is_over(l, 0) && syscall(SYS_kcmp, l->pid, l->agent, KCMP_VM, 0, 0) > 0;
+}
+
+/*
+ * On a loaded machine some tasks may not stop in time; a task that was inside may have left at the next try.
+ * -ESRCH: the process has ended, or executed another program: no task will stop.
+ */
 static int restore_code(struct detaching *l)
 {
 	uint64_t since = now_ns(), deadline = since + patience_ns(RESTORE_MS);
@@ -153,6 +162,8 @@ static int restore_code(struct detaching *l)
 			l->stuck = l->left < 0 ? 0 : (int)SHARED_LOAD(&area(l)->n);
 		}
 		resume_all(held);
+		if (l->left > 0 && (proc_is_ending(l->pid) || has_executed(l)))
+			return -ESRCH;
 		if (l->left > 0 && now_ns() > deadline)
 			break;
 		if (l->left > 0)
@@ -572,12 +583,6 @@ static void ask(struct detaching *l)
 	l->starved_ns = starved_ns(l);
 	l->is_asked = 1;
 	post(l, UFT_CMD_LEAVE, 0);
-}
-
-/* The process has executed another program; the agent alone has the memory of the old one. */
-static int has_executed(const struct detaching *l)
-{
-	return !agent_is_over(l, 0) && syscall(SYS_kcmp, l->pid, l->agent, KCMP_VM, 0, 0) > 0;
 }
 
 static void detach_target(struct detaching *l)
