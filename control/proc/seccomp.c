@@ -8,10 +8,13 @@
  * on each call that we make. Reading takes CAP_SYS_ADMIN, and no filter of our own. Who may not and has the
  * same number of them, as in a container, has the same ones and lives.
  *
- * A program that sets a filter itself asks first, by the hook of the system call (runtime/trace/hooks/seccomp.c):
- * of that filter is known what the runtime has to do without, or that it has to be out.
+ * Each thread has filters of its own, so an attach looks at those of all (control/start/attach_threads.c).
  *
- * Not seen: filters that other threads have for themselves, and what depends on arguments that we do not know here.
+ * A program that sets a filter itself asks first, by the hook of the system call (runtime/trace/hooks/seccomp.c):
+ * of that filter is known what the runtime has to do without, or that it has to be out. A program that is executed
+ * under filters, which may have come by a call that no hook saw, is judged in its exec's stop.
+ *
+ * Not seen: what depends on arguments that we do not know here.
  */
 #include "control/proc/seccomp.h"
 
@@ -186,28 +189,32 @@ static void put_names(uint64_t ended, char *names, size_t size)
 	}
 }
 
-/* 0; 1: the task would be ended for the calls in @names; -EACCES: we may not read its filters. */
-static int seccomp_check_task(pid_t tid, char *names, size_t size)
+/* Sets bit k of *@ended if a filter of the stopped task would end it for calls[k]. 0; -EACCES: we may not read them. */
+static int read_filters(pid_t tid, uint64_t *ended)
 {
 	struct sock_filter code[BPF_MAXINSNS];		/* 32 KB */
-	uint64_t ended = 0;
 	long n = 0, i;
 
+	*ended = 0;
 	for (i = 0; i < MAX_FILTERS && (n = ptrace(PTRACE_SECCOMP_GET_FILTER_, tid, i, code)) > 0; i++)
-		ended |= ended_by(code, (unsigned)n);
-	if (n < 0 && !i && errno != EINVAL && errno != ENOENT)	/* it has none */
-		return -errno;
-	put_names(ended, names, size);
-	return ended != 0;
+		*ended |= ended_by(code, (unsigned)n);
+	return n < 0 && !i && errno != EINVAL && errno != ENOENT /* it has none */ ? -errno : 0;
+}
+
+int seccomp_has_ours_only(pid_t tid)
+{
+	return proc_status_number(tid, "Seccomp_filters", 10) <= proc_status_number(getpid(), "Seccomp_filters", 10);
 }
 
 int seccomp_may_end_task(pid_t tid, char *names, size_t size)
 {
-	int ret = seccomp_check_task(tid, names, size);
+	uint64_t ended;
 
-	if (ret >= 0)
-		return ret;
-	if (proc_status_number(tid, "Seccomp_filters", 10) <= proc_status_number(getpid(), "Seccomp_filters", 10))
+	if (!read_filters(tid, &ended)) {
+		put_names(ended, names, size);
+		return ended != 0;
+	}
+	if (seccomp_has_ours_only(tid))
 		return 0;
 	snprintf(names, size, "?");
 	return 1;
@@ -239,5 +246,24 @@ int seccomp_judge(const struct sock_filter *code, unsigned n, uint32_t *denied, 
 	if (*denied & UFT_DENIED_ASK)
 		*denied |= UFT_DENIED_PEEK;	/* which asks for the process's own number */
 	put_names(vital ? vital : later, names, size);
+	return vital ? -EPERM : 0;
+}
+
+int seccomp_judge_fresh(pid_t tid, uint32_t *denied, char *names, size_t size)
+{
+	const uint32_t avoided = UFT_DENIED_STACK | UFT_DENIED_PEEK | UFT_DENIED_GONE | UFT_DENIED_CPU |
+				 UFT_DENIED_LIMIT;
+	uint64_t ended, vital = 0;
+
+	*denied = 0;
+	if (read_filters(tid, &ended))
+		return 0;
+	for (size_t k = 0; k < NCALLS; k++) {
+		if (!(ended >> k & 1))
+			continue;
+		*denied |= calls[k].denied & avoided;
+		vital |= (uint64_t)!(calls[k].denied & avoided) << k;
+	}
+	put_names(vital, names, size);
 	return vital ? -EPERM : 0;
 }

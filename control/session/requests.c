@@ -552,6 +552,11 @@ static int serve_sandbox(struct uft_session *s, const struct uft_request *r)
 				"process %d: not traced any more: it forbids itself to read the clock (PR_SET_TSC)",
 				t->pid);
 		break;
+	case UFT_SANDBOX_OUT_DISPATCH:
+		session_warn_of(s, t->slice,
+				"process %d: not traced any more: it dispatches its system calls to its own code (PR_SET_SYSCALL_USER_DISPATCH)",
+				t->pid);
+		break;
 	default:
 		return -EINVAL;
 	}

@@ -33,7 +33,6 @@
  */
 #include "control/arm/arm.h"
 #include "control/start/attach_internal.h"
-#include "control/proc/seccomp.h"
 #include "control/arena/journal.h"
 #include "control/arm/arm_stopped.h"
 #include "control/ptrace/task_stop.h"
@@ -247,8 +246,7 @@ static int begin(struct attach *a)
 
 	if (!is_same_image(a, &av))
 		return -EAGAIN;
-	/* GUARD(attach_seccomp) */
-	if (a->s && !a->r.base && seccomp_may_end_task(a->r.tid, a->denied, sizeof(a->denied)))
+	if (a->s && !a->r.base && attach_check_thread(a, a->r.tid))	/* it may have a filter since */
 		return -EACCES;
 	if (r->regs.cs != 0x33 || !r->regs.fs_base || is_in_rseq(a))
 		return -EAGAIN;
@@ -327,7 +325,7 @@ int attach_stop(struct attach *a)
 		if (!ret)
 			return 0;
 		attach_resume(a, 0);
-		if (a->denied[0])
+		if (a->why[0])
 			return ret;
 	}
 	return ret;
@@ -339,15 +337,8 @@ static int say_failure(const struct attach *a, int ret, struct uft_error *err)
 {
 	char why[400];
 
-	if (ret == -EACCES && a->denied[0] == '?')
-		return uft_fail(err, ret,
-				"process %d (%s) cannot be traced: uft cannot read its seccomp filter, which might end it for a call that "
-				"tracing makes in it (uft-attach(1) lists them): run uft as root (CAP_SYS_ADMIN), which reads it first",
-					a->pid, a->info.comm);
-	if (ret == -EACCES && a->denied[0])
-		return uft_fail(err, ret,
-				"process %d (%s) cannot be traced: its seccomp filter would kill it for system calls of the tracing: %s",
-				a->pid, a->info.comm, a->denied);
+	if (ret == -EACCES && a->why[0])
+		return uft_fail(err, ret, "process %d (%s) cannot be traced: %s", a->pid, a->info.comm, a->why);
 	switch (ret) {
 	case -ESRCH:
 		return uft_fail(err, ret, "process %d ended", a->pid);
@@ -425,17 +416,25 @@ static int has_prepared(const struct target *t)
 
 /*
  * Arms hooks first. Prepared sites need no stop, but must not be armed before hooks that need one: then hooks have a
- * stop of their own. Otherwise one stop serves hooks and sites. 0 or -errno.
+ * stop of their own. So they have in a program that may confine itself meanwhile: its threads are looked at when it
+ * cannot do so unseen any more. Otherwise one stop serves hooks and sites. 0 or -errno; -EACCES: its code is restored.
  */
 static int arm(struct attach *a, struct target *t)
 {
-	int ret = arm_stopped_begin(a->s, t), end;
+	int ret = arm_stopped_begin(a->s, t), end, is_confining;
+	const char *why;
 
 	for (uint32_t i = 0; !ret && i < t->nobj; i++)
 		if (t->obj[i].is_mapped)
 			ret = command_hooks(a->s, t, i);
-	if (!ret && has_prepared(t)) {
+	is_confining = seccomp_risk_is_possible(t, &why);
+	if (!ret && (has_prepared(t) || is_confining)) {
 		ret = arm_stopped_commit(t);
+		if (!ret && is_confining) {
+			ret = attach_check_threads(a); /* GUARD(attach_seccomp_late, 0) */
+			if (ret == -EACCES)
+				target_restore_code(a->s, t);
+		}
 		if (!ret)
 			ret = arm_stopped_begin(a->s, t);
 	}
@@ -445,7 +444,7 @@ static int arm(struct attach *a, struct target *t)
 		ret = target_arm(a->s, t, 0);
 		t->space->spec_sent = a->s->spec->generation;
 	}
-	if (ret == -ESRCH || ret == -ETIMEDOUT) {
+	if (ret == -ESRCH || ret == -ETIMEDOUT || a->why[0]) {
 		arm_stopped_drop(t);
 		return ret;
 	}
@@ -501,10 +500,12 @@ static int attach_once(struct attach *a, struct target **out, struct uft_error *
 	a->slice = slice;
 	a->s->arena.since = 0;
 	session_set_slice(a->s, slice);
+	t = target_reserve(a->s, a->pid, a->space);
+	ret = t ? attach_check_threads(a) : -ENOMEM;
 	own = hurry_self();
 	note(a, slice);
-	t = target_reserve(a->s, a->pid, a->space);
-	ret = t ? attach_stop(a) : -ENOMEM;
+	if (!ret)
+		ret = attach_stop(a);
 	if (!ret) {
 		is_hurried = task_raise_priority(a->r.tid, &its);
 		ret = attach_agent_plant(a, b, slice);
@@ -653,6 +654,8 @@ int attach_process(struct uft_session *s, pid_t pid, struct uft_error *err)
 			s->ended_pid = s->ended_unarmed++ ? s->ended_pid : pid;
 			return 0;		/* the session notices the end of the process by itself */
 		}
+		if (ret == -EACCES && a.why[0])
+			return say_failure(&a, ret, err);
 		return ret ? uft_fail(err, ret, "process %d (%s) could not be armed: %s", pid, a.info.comm,
 				      strerror(-ret)) : 0;
 	}

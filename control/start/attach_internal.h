@@ -24,7 +24,7 @@ struct attach {
 	pid_t between;		/* the task that made the agent, a zombie to be reaped by its thread; 0: none */
 	int agent_fd;
 	uint64_t stop_ns;
-	char denied[200];	/* calls for which its seccomp filter would kill it; "?": uft cannot read the filter */
+	char why[400];		/* what one of its threads forbids itself, so that it cannot be traced */
 };
 
 static inline void nap(long us)
@@ -37,6 +37,13 @@ static inline void nap(long us)
 int attach_stop(struct attach *a);	/* stops the thread that is disturbed least; 0 or -errno */
 /* Restores and resumes the stopped thread. @was_used: system calls were made in it. */
 void attach_resume(struct attach *a, int was_used);
+
+/* ---- attach_threads.c ---- */
+
+/* Judges what the stopped thread @tid forbids itself. 0; -EACCES: tracing would end it, ->why says by what. */
+int attach_check_thread(struct attach *a, pid_t tid);
+/* The same of all threads of the process, which run. -ETIMEDOUT: one did not stop. */
+int attach_check_threads(struct attach *a);
 
 /* ---- attach_agent.c ---- */
 

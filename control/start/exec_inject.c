@@ -23,6 +23,7 @@
 #include "control/arm/arm.h"
 #include "control/start/start.h"
 #include "control/events/sources.h"
+#include "control/proc/seccomp.h"
 #include "control/ptrace/remote_call.h"
 #include "control/ptrace/task_stop.h"
 
@@ -108,12 +109,13 @@ static void remote_undo(struct remote *r, const struct blob *b)
 }
 
 /* Steps 1 to 5 for a claimed slice. @known: its space, or NULL. *at: the address of its boot block. 0 or -errno. */
-static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, const struct uft_limits *limit,
-		       const struct space *known, struct remote **out, uint64_t *at)
+static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, uint32_t denied,
+		       const struct uft_limits *limit, const struct space *known, struct remote **out, uint64_t *at)
 {
 	struct uft_boot boot = {
 		.version = UFT_ABI_VERSION,
 		.slice = slice,
+		.denied = denied,
 		.arena_bytes = s->arena.target_bytes,
 		.cpu_vendor_ok = remote_cpu_vendor_ok(),
 	};
@@ -199,16 +201,21 @@ static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, const st
 			  const struct space *known, uint32_t *slice, struct remote **r, uint64_t *boot,
 			  struct uft_error *err)
 {
-	char why[300];
+	char why[400];
+	uint32_t denied;
 	pid_t own;
 	int ret;
 
+	if (seccomp_judge_fresh(tid, &denied, why, sizeof(why))) /* GUARD(exec_filters, 0) */
+		return uft_fail(err, -EPERM,
+				"the runtime cannot be put into process %d: its seccomp filter would kill it for system calls of the tracing: %s",
+				tid, why);
 	own = proc_namespace_pid(tid);
 	*slice = arena_claim(&s->arena, own, ppid, own == tid ? 0 : UFT_SLICE_OTHER_NS);
 	if (*slice == UFT_NO_SLICE)
 		return start_no_slice(s, err);
 	session_set_slice(s, *slice);
-	ret = inject_blob(s, *slice, tid, limit, known, r, boot);
+	ret = inject_blob(s, *slice, tid, denied, limit, known, r, boot);
 	if (!ret)
 		return 0;
 	arena_release(&s->arena, *slice);

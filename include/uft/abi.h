@@ -81,6 +81,7 @@ enum uft_sandbox {
 	UFT_SANDBOX_OUT_CLOCK,	/* because of PR_SET_TSC */
 	/* The runtime begins no refused call any more. -EAGAIN: another thread may still be inside one. */
 	UFT_SANDBOX_QUIET,
+	UFT_SANDBOX_OUT_DISPATCH,	/* as UFT_SANDBOX_OUT_CLOCK, because of PR_SET_SYSCALL_USER_DISPATCH */
 };
 
 /* System calls that the runtime avoids in the program's threads, because a seccomp filter would kill the caller. */
@@ -783,7 +784,7 @@ struct uft_boot {
 	uint32_t no_mprotect;	/* 1: text must be written through /proc/self/mem (W^X) */
 	uint64_t arena_addr;	/* w: where mail and slices were mapped */
 	int32_t result;		/* w: 0 or -errno */
-	uint32_t pad;
+	uint32_t denied;	/* enum uft_denied: what seccomp filters end the new program for */
 	uint64_t blob_at, blob_bytes;	/* where the session mapped the blob */
 	char arena_path[256];
 	/* Attach only: uft_blob_attach instead, see below. */

@@ -346,6 +346,7 @@ int boot_finish(void)
 	uft_rt.rseq_offset = uft_boot.rseq_offset;
 	uft_rt.st8_ok = uft_boot.cpu_vendor_ok;
 	uft_rt.no_mprotect = uft_boot.no_mprotect;
+	plat_deny(uft_boot.denied); /* GUARD(boot_denied) */
 	uft_rt.rdebug = uft_boot.rdebug;
 	uft_rt.slice->clock_start = arch_clock();
 	ret = trace_init();

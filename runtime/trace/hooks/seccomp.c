@@ -9,6 +9,8 @@
  *				nothing changes. If it kills for calls that the runtime can avoid, these are not
  *				made any more (plat_deny()). Else: out
  *	strict mode, PR_SET_TSC	out
+ *	PR_SET_SYSCALL_USER_DISPATCH
+ *				out: our calls would be dispatched to the program as if it had made them
  *
  * Out, for good, this process and the children that it forks: events only check trace_is_out(), so no system call is
  * made, no clock is read and no new call is hooked. The fast paths find a number of CPUs of 0, before they read the
@@ -36,6 +38,9 @@
 
 #include "runtime/trace/hooks/hooks.h"
 
+#ifndef PR_SET_SYSCALL_USER_DISPATCH
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#endif
 #define QUIET_TRIES	250	/* four seconds or more */
 #define QUIET_NS	100000	/* from one look to the next; doubled each time, up to */
 #define QUIET_MAX_NS	16000000
@@ -79,6 +84,8 @@ static int kind_of(uint32_t nr, const uint64_t *regs, uint64_t *program)
 	*program = regs[2];
 	if (is_prctl && regs[0] == PR_SET_TSC)
 		return (uint32_t)regs[1] == PR_TSC_SIGSEGV ? UFT_SANDBOX_OUT_CLOCK : -1;
+	if (is_prctl && regs[0] == PR_SET_SYSCALL_USER_DISPATCH)
+		return regs[1] ? UFT_SANDBOX_OUT_DISPATCH : -1; /* GUARD(sandbox_dispatch, -1) */
 	if (is_prctl ? what == SECCOMP_MODE_STRICT : (uint32_t)regs[0] == SECCOMP_SET_MODE_STRICT)
 		return UFT_SANDBOX_OUT_STRICT;
 	if (is_prctl ? what == SECCOMP_MODE_FILTER : (uint32_t)regs[0] == SECCOMP_SET_MODE_FILTER)

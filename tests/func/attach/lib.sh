@@ -3,7 +3,7 @@
 
 # hold_up PROGRAM ARGS...: runs it, its input a pipe that stays open until let_go; $held is its number, output in ./held
 hold_up() {
-	rm -f gate
+	rm -f gate held		# what the last one said is not this one's
 	mkfifo gate
 	"$@" <gate >held 2>&1 &
 	held=$!
