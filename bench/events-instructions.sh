@@ -22,6 +22,6 @@ of_a_call() {
 }
 
 loop=$(of_a_call loop)
-for how in off on pass number three text dynamic tid hist function; do
+for how in off on pass number three text dynamic tid task hist function; do
 	echo "event.$how.x86_64 $(($(of_a_call $how) - loop))"
 done

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "symbol/error.h"
-#include "symbol/event_type.h"
+#include "symbol/event_filter.h"
 #include "symbol/image.h"
 #include "uft/abi.h"
 
@@ -99,6 +99,7 @@ struct uft_hist_row;
 struct uft_event_want {
 	uint32_t index;
 	const char *filter;		/* NULL: none */
+	struct uft_event_tasks tasks;	/* and accepts the task. The lists are read in the call only */
 	uint32_t action;		/* enum uft_rule_action; 0: UFT_RULE_RECORD */
 	uint32_t count, key;		/* of other actions: as of struct uft_event_rule */
 	/*

@@ -53,6 +53,18 @@ static inline const uint8_t *load_dynamic(unsigned load, uint32_t at, const stru
 	return r->payload + from;
 }
 
+/* @list: @bytes of numbers of threads and processes. */
+static inline int load_is_task_in(const uint8_t *list, uint32_t bytes, const struct uft_record *r)
+{
+	for (uint32_t i = 0; i + 4 <= bytes; i += 4) {
+		uint32_t number = *(const any_u32 *)(list + i);
+
+		if (number == r->tid || number == r->pid)
+			return 1;
+	}
+	return 0;
+}
+
 /* A text, which ends at a 0 or behind @n bytes, is the one of @nb bytes at @b. */
 static inline int load_is_text(const uint8_t *a, uint32_t n, const uint8_t *b, uint32_t nb)
 {

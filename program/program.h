@@ -51,6 +51,7 @@ enum uft_step_op {
 	UFT_STEP_BITS,			/* one of these bits at least is set */
 	/* `value`: UFT_STEP_VALUE() of a constant */
 	UFT_STEP_IN_CPUS,		/* a number: its bit is set in the constant */
+	UFT_STEP_IN_TASKS,		/* UFT_LOAD_TID: the constant's numbers have it, or its process's */
 	UFT_STEP_IN_FUNCTION,		/* an address: within the function that the constant names */
 	UFT_STEP_TEXT,			/* bytes, up to a 0: they are the constant's, up to its end */
 	UFT_STEP_GLOB,			/* the constant, up to its 0, matches them */
@@ -74,7 +75,7 @@ _Static_assert(sizeof(struct uft_step) == 16, "programs travel");
 
 /*
  * How `value` names a constant. Names, texts and globs have a 0 behind them; bit i of a mask is bit i % 8 of
- * byte i / 8.
+ * byte i / 8; numbers of tasks are of 32 bits.
  */
 #define UFT_STEP_VALUE(offset, bytes, field)	((uint64_t)(offset) | (uint64_t)(bytes) << 16 | (uint64_t)(field) << 32)
 #define UFT_STEP_OFFSET(value)	((uint32_t)(value) & 0xffff)		/* in the constants */
@@ -104,7 +105,7 @@ struct uft_record {
 	const uint8_t *payload;	/* behind the common fields */
 	uint32_t bytes;
 	uint32_t known;		/* enum uft_facts: which of the following are known */
-	uint32_t tid, cpu;
+	uint32_t tid, pid, cpu;	/* pid: of the thread's process, known as the thread is */
 	const char *comm;	/* with a 0 at its end */
 	/* Does the code address lie in that function, or, if it is a number, in the function that has this address? */
 	int (*is_in_function)(const struct uft_record *r, uint64_t address, const char *function);

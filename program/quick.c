@@ -49,6 +49,8 @@ static uint32_t steps_of(const struct uft_step *s)
 
 	if (s->op <= UFT_STEP_BITS)
 		return load <= UFT_LOAD_S64 || load == UFT_LOAD_TID;
+	if (s->op == UFT_STEP_IN_TASKS)
+		return 1;
 	if (s->op != UFT_STEP_TEXT || load == UFT_LOAD_COMM)
 		return 0;
 	if (load != UFT_LOAD_BYTES)
@@ -110,12 +112,13 @@ static void make(const struct uft_program *p, const struct uft_step *s, struct u
 		 deep = load > UFT_LOAD_S64 && load != UFT_LOAD_BYTES ? UFT_QUICK_DEEP : 0;
 
 	q->at = s->at;
-	if (UFT_LOAD_IS_NUMBER(load)) {
+	if (UFT_LOAD_IS_NUMBER(load) && s->op != UFT_STEP_IN_TASKS) {
 		make_number(s, load, q);
 	} else if (load == UFT_LOAD_BYTES) {
 		make_parts(s, constant, q, n, first);
 	} else {
-		q->size = load == UFT_LOAD_DATA_LOC ? UFT_QUICK_DATA_LOC : UFT_QUICK_REL_LOC;
+		q->size = s->op == UFT_STEP_IN_TASKS ? UFT_QUICK_TASKS : load == UFT_LOAD_DATA_LOC ?
+			UFT_QUICK_DATA_LOC : UFT_QUICK_REL_LOC;
 		q->from = (uint64_t)(constant - (const uint8_t *)base);
 		q->span = UFT_STEP_BYTES(s->value);
 	}

@@ -8,7 +8,7 @@
  * it. Several programs, one of which has to accept, become one: where one rejects, the next is asked. The answer is that of
  * uft_program_run() for each record that is as long as the steps need; shorter ones are run.c's.
  *
- * Deep steps ask for what has no place in the record: a text wherever a word says, the thread's number. Their
+ * Deep steps ask for what has no place in the record: a text wherever a word says, the thread's number, lists of such. Their
  * `size` is none of a number. uft_quick_run() does not look for them, so lists that have some go to
  * uft_quick_run_deep().
  *
@@ -26,12 +26,12 @@ struct uft_quick_step {
 	uint16_t at;		/* of the number, or of the word, behind the common fields */
 	uint8_t size, shift;	/* the number's bytes, or enum uft_quick_deep; the bits that a word has more */
 	uint16_t yes, no;	/* what comes next, as in struct uft_step */
-	/* yes: (value & mask) - from <= span. Texts: the constant is at `from`, `span` bytes of it */
+	/* yes: (value & mask) - from <= span. Texts, lists: the constant is at `from`, `span` bytes of it */
 	uint64_t mask, from, span;
 };
 _Static_assert(sizeof(struct uft_quick_step) == 32, "a shift finds it");
 
-enum uft_quick_deep { UFT_QUICK_TID = 16, UFT_QUICK_DATA_LOC, UFT_QUICK_REL_LOC };
+enum uft_quick_deep { UFT_QUICK_TID = 16, UFT_QUICK_TASKS, UFT_QUICK_DATA_LOC, UFT_QUICK_REL_LOC };
 
 /*
  * Appends the steps of @p, which is verified, to @n at @to, whose last program is it (@is_last) or not. Returns how many there are
@@ -69,7 +69,7 @@ static inline int uft_quick_run(const struct uft_quick_step *steps, const uint8_
 	return i == UFT_STEP_ACCEPT;
 }
 
-/* The same, of any steps. @r->tid is known if they ask for it. */
+/* The same, of any steps. @r->tid and pid are known if they ask for them. */
 static inline int uft_quick_run_deep(const struct uft_quick_step *steps, const struct uft_record *r, const void *base)
 {
 	uint32_t i = 0, n;
@@ -82,6 +82,8 @@ static inline int uft_quick_run_deep(const struct uft_quick_step *steps, const s
 			i = quick_next(s, quick_load(r->payload + s->at, s->size));
 		} else if (s->size == UFT_QUICK_TID) {
 			i = quick_next(s, r->tid);
+		} else if (s->size == UFT_QUICK_TASKS) {
+			i = load_is_task_in((const uint8_t *)base + s->from, (uint32_t)s->span, r) ? s->yes : s->no;
 		} else {
 			text = load_dynamic(s->size == UFT_QUICK_DATA_LOC ? UFT_LOAD_DATA_LOC : UFT_LOAD_REL_LOC, s->at,
 					    r, &n);

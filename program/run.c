@@ -33,6 +33,8 @@ static int ask(const struct uft_program *p, const struct uft_step *s, unsigned l
 	case UFT_STEP_IN_CPUS:
 		v = (uint64_t)uft_load_number(load, s->at, r);
 		return v < 8ull * nconstant && constant[v / 8] >> v % 8 & 1;
+	case UFT_STEP_IN_TASKS:
+		return load_is_task_in(constant, nconstant, r);
 	case UFT_STEP_IN_FUNCTION:
 		return r->is_in_function(r, (uint64_t)uft_load_number(load, s->at, r), (const char *)constant);
 	default:

@@ -55,6 +55,8 @@ static int is_good_step(const struct uft_program *p, uint32_t i)
 	if (bytes > UFT_PROGRAM_RECORD || s->at > UFT_PROGRAM_RECORD - bytes ||
 	    UFT_LOAD_IS_NUMBER(load) != (s->op <= UFT_STEP_IN_FUNCTION))
 		return 0;
+	if (s->op == UFT_STEP_IN_TASKS && load != UFT_LOAD_TID)
+		return 0;
 	return s->op <= UFT_STEP_BITS || is_constant(p, s);
 }
 

@@ -19,4 +19,19 @@ struct uft_filter_error {
 int uft_event_filter_make(const struct uft_event_type *type, const char *text, struct uft_program **out,
 			  struct uft_filter_error *err);
 
+/*
+ * Tasks whose events are wanted, or none if all are; and those whose events are not. Numbers of threads or
+ * processes.
+ */
+struct uft_event_tasks {
+	const uint32_t *pids, *not_pids; size_t npids, nnot_pids;
+};
+
+/*
+ * event_tasks.c: makes a program that accepts what @filter accepts (NULL: all) of the tasks, of which there are some;
+ * where the task is not known, of all. free() it. 0, -E2BIG (more than a program has room for), -ENOMEM.
+ */
+int uft_event_tasks_make(const struct uft_event_tasks *tasks, const struct uft_program *filter,
+			 struct uft_program **out);
+
 #endif

@@ -3,7 +3,8 @@
  * events.c - bench_events HOW COUNT: an event of three integers COUNT times, for bench/events-instructions.sh to count
  *
  * HOW: loop (nothing), off, on; pass: with a filter that accepts; number, three (of them), text (in an array), dynamic
- * (text), tid: with one that rejects by these; hist: counted by a histogram with one key; function: what is beside it.
+ * (text), tid, task (in a list of two): with one that rejects by these; hist: counted by a histogram with one key;
+ * function: what is beside it.
  * Each record is looked for. The runtime is the real one, and so is the event's own code; the session is the lab's.
  *
  * valgrind has no rseq: the area that the fast path asks is a variable of this program, which says CPU 0. No other
@@ -120,6 +121,12 @@ static void filter(const char *how)
 		f.step[0] = (struct uft_step){
 			UFT_STEP_EQ, UFT_LOAD_TID | UFT_STEP_MAYBE_NO, 0, UFT_STEP_REJECT, UFT_STEP_REJECT, 1
 		};
+		f.program.facts = UFT_FACT_TID;
+	}
+	if (!strcmp(how, "task")) {
+		memcpy(f.text, (const uint32_t[]){ 1, 2 }, 8);
+		f.step[0] = (struct uft_step){ UFT_STEP_IN_TASKS, UFT_LOAD_TID, 0, UFT_STEP_ACCEPT, UFT_STEP_REJECT,
+			UFT_STEP_VALUE(0, 8, 0) };
 		f.program.facts = UFT_FACT_TID;
 	}
 	CHECK(!trace_rules(&f, 1, sizeof(f)));

@@ -132,7 +132,7 @@ void observe_event(const struct observe *o, struct proc *p, const struct perf_re
 	uint64_t clock = p->into ? event_ring_clock(p->into->own, r->cpu, clock_at(o, r->ns)) : clock_at(o, r->ns);
 	struct uft_told_event told = { event, (uint32_t)r->pid, (uint32_t)r->tid, child, clock };
 	struct uft_record record = { .payload = payload, .bytes = (uint32_t)bytes, .known = UFT_FACT_TID | UFT_FACT_CPU,
-		.tid = (uint32_t)r->tid, .cpu = r->cpu };
+		.tid = (uint32_t)r->tid, .pid = (uint32_t)r->pid, .cpu = r->cpu };
 
 	bytes = bytes < sizeof(w) ? bytes : sizeof(w);
 	memcpy(w, payload, bytes);

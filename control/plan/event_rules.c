@@ -2,7 +2,8 @@
 /*
  * event_rules.c - make the rules of an event: the programs that targets run, from the filters that are wanted
  *
- * An event is recorded if anyone wants it unfiltered, or if one of the filters accepts its record. A filter that
+ * An event is recorded if anyone wants it unfiltered and of all tasks, or if one of the filters accepts its record, of
+ * a task that is wanted. A filter that
  * does not fit the event (a field that it does not have, with a word that means several events) filters nothing,
  * as in the kernel. Behind those come rules that do something else (switch the graph of a thread); an event that only
  * has such is recorded unfiltered. An event of which one histogram is all that is wanted is counted by targets, where
@@ -49,26 +50,51 @@ static int append(struct uft_event_rules **out, struct uft_event_rule head, cons
 	return 0;
 }
 
-/* 1: a rule was made of it; 0: it filters nothing; -ENOMEM. */
-static int add_filter(struct uft_event_rules **out, const struct uft_event_type *type, const char *text)
+/*
+ * The program of a filter and of lists of tasks. *out: free() it; NULL: all records are accepted. 0; another error than
+ * -ENOMEM: the filter does not fit the event.
+ */
+static int make_program(const struct uft_event_type *type, const char *text, const struct uft_event_tasks *tasks,
+			struct uft_program **out)
 {
 	struct uft_filter_error err;
 	struct uft_program *p = NULL;
-	int ret = text ? uft_event_filter_make(type, text, &p, &err) : -EINVAL;
+	int ret = text ? uft_event_filter_make(type, text, &p, &err) : 0;
 
-	if (!ret)
-		ret = append(out, (struct uft_event_rule){ .action = UFT_RULE_RECORD }, p, NULL);
+	*out = p;
+	if (ret || !(tasks && tasks->npids + tasks->nnot_pids /* GUARD(event_tasks) */))
+		return ret;
+	ret = uft_event_tasks_make(tasks, p, out);
+	if (ret == -E2BIG) {		/* the filter alone; readers look at the tasks, too */
+		*out = p;
+		return 0;
+	}
 	free(p);
-	return ret == -ENOMEM ? ret : !ret;
+	return ret;
+}
+
+/* 1: a rule was made of it; 0: it filters nothing; -ENOMEM. A filter that does not fit leaves the tasks. */
+static int add_filter(struct uft_event_rules **out, const struct uft_event_type *type, const char *text,
+		      const struct uft_event_tasks *tasks)
+{
+	struct uft_program *p = NULL;
+	int ret = make_program(type, text, tasks, &p);
+
+	if (ret && ret != -ENOMEM)
+		ret = make_program(type, NULL, tasks, &p);
+	if (!ret && p)
+		ret = append(out, (struct uft_event_rule){ .action = UFT_RULE_RECORD }, p, NULL);
+	ret = ret ? ret : p != NULL;
+	free(p);
+	return ret;
 }
 
 /* A rule that does not fit the event is left out. Returns 0 or -ENOMEM. */
 static int add_action(struct uft_event_rules **out, const struct uft_event_type *type, const struct spec_event *e)
 {
 	const struct uft_event_rule head = { .action = e->action, .count = e->count, .key = e->key };
-	struct uft_filter_error err;
 	struct uft_program *p = NULL;
-	int ret = e->filter ? uft_event_filter_make(type, e->filter, &p, &err) : 0;
+	int ret = make_program(type, e->filter, &e->tasks, &p);
 
 	if (!ret)
 		ret = append(out, head, p, NULL);
@@ -137,14 +163,13 @@ static int make_count(const struct spec *sp, const struct uft_event_type *type, 
 {
 	size_t i = spec_first_event(sp, type);
 	const struct spec_event *e = &sp->event[i];
-	struct uft_filter_error err;
 	struct uft_program *p = NULL;
 	int ret;
 
 	if (!is_of(sp, i, type) || e->action != UFT_RULE_HIST || is_of(sp, i + 1, type) ||
 	    has_word(sp, last_word(sp, type)))
 		return 0;
-	ret = e->filter ? uft_event_filter_make(type, e->filter, &p, &err) : 0;
+	ret = make_program(type, e->filter, &e->tasks, &p);
 	if (!ret && !(p && p->facts & ~(uint32_t)UFT_FACT_TID))
 		ret = append(out, (struct uft_event_rule){ .action = UFT_RULE_HIST }, p, &e->row);
 	free(p);
@@ -158,9 +183,9 @@ static int make_records(const struct spec *sp, const struct uft_event_type *type
 
 	for (size_t i = spec_first_event(sp, type); ret > 0 && is_of(sp, i, type); i++)
 		if (is_for_records(&sp->event[i]))
-			ret = add_filter(out, type, sp->event[i].filter);
+			ret = add_filter(out, type, sp->event[i].filter, &sp->event[i].tasks);
 	if (ret > 0 && has_word(sp, word))
-		ret = add_filter(out, type, sp->event_filters[word]);
+		ret = add_filter(out, type, sp->event_filters[word], NULL);
 	/* readers filter, too */
 	if (ret <= 0 || (*out && (*out)->nrules + count_actions(sp, type) > UFT_EVENT_RULES_MAX)) {
 		free(*out);

@@ -46,7 +46,7 @@ struct spec {
 	/* which tracepoints are on: words, with a filter or NULL, */
 	char **event_words, **event_filters; size_t nevent_words;
 	/* and types, by rising index: struct uft_event_want */
-	struct spec_event { uint32_t index; char *filter; uint32_t action, count,
+	struct spec_event { uint32_t index; char *filter; struct uft_event_tasks tasks; uint32_t action, count,
 		key; struct uft_hist_row row; } *event; size_t nevents;
 	struct spec_rules *rules; uint32_t nrules;	/* event_rules.c: by index of the type */
 	uint32_t generation;		/* of this spec; 0: no spec was set yet */

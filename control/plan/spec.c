@@ -73,8 +73,10 @@ void spec_free(struct spec *sp)
 		free(sp->event_words[i]);
 		free(sp->event_filters[i]);
 	}
-	for (size_t i = 0; i < sp->nevents; i++)
+	for (size_t i = 0; i < sp->nevents; i++) {
 		free(sp->event[i].filter);
+		free((uint32_t *)sp->event[i].tasks.pids);
+	}
 	free(sp->event_words);
 	free(sp->event_filters);
 	free(sp->event);
@@ -82,6 +84,22 @@ void spec_free(struct spec *sp)
 	free(sp->keep_action);
 	access_free(sp->watch, sp->nwatch);
 	free(sp);
+}
+
+/* The second list lies behind the first. */
+static int copy_tasks(const struct uft_event_tasks *from, struct uft_event_tasks *to)
+{
+	uint32_t *pids = from->npids + from->nnot_pids ?
+		malloc((from->npids + from->nnot_pids) * sizeof(*pids)) : NULL;
+
+	*to = (struct uft_event_tasks){ pids, pids ? pids + from->npids : NULL, from->npids, from->nnot_pids };
+	if (!pids)
+		return from->npids + from->nnot_pids ? -ENOMEM : 0;
+	if (from->npids)
+		memcpy(pids, from->pids, from->npids * sizeof(*pids));
+	if (from->nnot_pids)
+		memcpy(pids + from->npids, from->not_pids, from->nnot_pids * sizeof(*pids));
+	return 0;
 }
 
 int spec_copy_events(const struct uft_trace_spec *from, struct spec *sp)
@@ -116,6 +134,10 @@ int spec_copy_events(const struct uft_trace_spec *from, struct spec *sp)
 		};
 		if (want->row)
 			sp->event[sp->nevents].row = *want->row;
+		if (copy_tasks(&want->tasks, &sp->event[sp->nevents].tasks)) {
+			free(filter);
+			return -ENOMEM;
+		}
 	}
 	return 0;
 }

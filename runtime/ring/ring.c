@@ -167,11 +167,6 @@ _Static_assert(UFT_REC_CONTEXT == UFT_ASM_REC_CONTEXT && UFT_REC_FUNC == UFT_ASM
 struct ring_fast uft_ring_fast;
 static struct ring_private *ring_private;	/* set by ring_init(), never changed afterwards */
 
-uint32_t *ring_state(void)
-{
-	return &ring_private->state;
-}
-
 uint32_t *ring_lock_word(unsigned i)
 {
 	return &ring_private->locks[i];
@@ -212,6 +207,7 @@ int ring_init(void)
 	uft_ring_fast.mask = a->ring_bytes - 1;
 	ring_attach();
 	ring_private->pid = (uint32_t)plat_pid();
+	uft_ring_fast.state = &ring_private->state;
 	uft_store_release(&ring_private->state, RING_LIVE);
 	return 0;
 }

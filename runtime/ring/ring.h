@@ -131,6 +131,7 @@ struct ring_fast {
 	uint64_t mask;
 	uint64_t counts;	/* generation | RING_KEY_COUNTS */
 	uint64_t beside;	/* generation | RING_KEY_BESIDE */
+	uint32_t *state;	/* ring_state(); set by ring_init(), the same ever after */
 };
 extern struct ring_fast uft_ring_fast;
 
@@ -162,7 +163,10 @@ void ring_close(void);
 void ring_notice_fork(void);
 
 /* The process's state word, in wipe-on-fork memory; changed by compare-and-swap. Context: probe. */
-uint32_t *ring_state(void);
+static inline uint32_t *ring_state(void)
+{
+	return uft_ring_fast.state;
+}
 
 /* Lock word i < RING_NLOCKS, in wipe-on-fork memory: free in a fork child, even if it was held. Context: probe. */
 uint32_t *ring_lock_word(unsigned i);

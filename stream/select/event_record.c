@@ -36,7 +36,7 @@ int uft_event_accepts(const struct uft_program *p, const struct uft_event *ev)
 	struct uft_record r = {
 		.payload = ev->payload, .bytes = (uint32_t)ev->payload_bytes,
 		.known = UFT_FACT_TID | UFT_FACT_CPU | UFT_FACT_COMM | UFT_FACT_FUNCTION, .tid = ev->task->tid,
-		.cpu = ev->cpu,
+		.pid = ev->task->pid, .cpu = ev->cpu,
 		.comm = ev->task->comm ? ev->task->comm : "", .is_in_function = is_in_function, .arg = ev,
 	};
 

@@ -380,7 +380,8 @@ static size_t put_wants(const struct instance *in, const struct settings *set, u
 	if (uft_event_set_has(&set->events, event) || commands_of(in)->switches(in, event)) {
 		if (to)
 			to[n] = (struct uft_event_want){
-				.index = event, .filter = event < set->nevent_filters ? set->event_filter[event] : NULL
+				.index = event, .filter = event < set->nevent_filters ? set->event_filter[event] : NULL,
+				.tasks = event_tasks(set),
 			};
 		n++;
 	}

@@ -20,6 +20,15 @@ int event_pids_want(const struct settings *set, uint32_t pid, uint32_t tid)
 	       !pids_have(not, tid);
 }
 
+struct uft_event_tasks event_tasks(const struct settings *set)
+{
+	const struct pids *only = &set->pids[PIDS_EVENT_ONLY], *not = &set->pids[PIDS_EVENT_NOT];
+
+	if (event_fork_is_asked(set) || event_fork_counts(set))
+		return (struct uft_event_tasks){ 0 };
+	return (struct uft_event_tasks){ only->pid, not->pid, only->n, not->n };
+}
+
 int event_fork_is_asked(const struct settings *set)
 {
 	return set->options & OPT_BIT(OPT_EVENT_FORK) && (set->pids[PIDS_EVENT_ONLY].n || set->pids[PIDS_EVENT_NOT].n);

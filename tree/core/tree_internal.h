@@ -360,6 +360,8 @@ void event_fork_forget(struct instance *in, uint64_t clock);		/* events before @
 void event_fork_free(struct instance *in);
 /* Do the written pid lists of events let the task in? Without options/event-fork. */
 int event_pids_want(const struct settings *set, uint32_t pid, uint32_t tid);
+/* The tasks whose events targets write: all if event-fork adds tasks to the lists. Points into @set. */
+struct uft_event_tasks event_tasks(const struct settings *set);
 /* mistakes.c: notes a refused write of @h; or a mistake at byte @at of a command of @n bytes, in words of @where. */
 void error_note(struct uft_handle *h, const char *p, size_t n);
 void error_put(struct instance *in, const char *where, const char *what, const char *command, size_t n, size_t at);

@@ -84,9 +84,8 @@ static int is_switched_by_events(const struct triggers *g, uint32_t event)
 
 int event_hist_is_counted(const struct instance *in, const struct settings *set, const struct event_trigger *v)
 {
-	return v->has_row && !v->is_paused && !v->is_withdrawn && !set->pids[PIDS_EVENT_ONLY].n &&
-		!set->pids[PIDS_EVENT_NOT].n &&
-	       !is_switched_by_events(in->triggers, v->event);
+	return v->has_row && !v->is_paused && !v->is_withdrawn && !event_fork_is_asked(set) &&
+	       !event_fork_counts(set) && !is_switched_by_events(in->triggers, v->event);
 }
 
 /*

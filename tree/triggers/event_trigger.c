@@ -145,15 +145,15 @@ size_t trigger_put_wants(const struct instance *in, const struct settings *set, 
 		if (want)
 			want[n] = event_hist_is_counted(in, set, v) ?
 				(struct uft_event_want){ .index = event, .filter = v->filter, .action = UFT_RULE_HIST,
-				.row = &v->row } :
+				.row = &v->row, .tasks = event_tasks(set) } :
 				(struct uft_event_want){ .index = event,
-					.filter = v->filter /* GUARD(want_filter, NULL) */ };
+					.filter = v->filter /* GUARD(want_filter, NULL) */, .tasks = event_tasks(set) };
 		n++;
 		if (rule_of(v) == UFT_RULE_RECORD || !is_ready(v))
 			continue;
 		if (want)
 			want[n] = (struct uft_event_want){
-				.index = event, .filter = v->filter, .action = rule_of(v),
+				.index = event, .filter = v->filter, .tasks = event_tasks(set), .action = rule_of(v),
 				.count = v->has_count && v->left < UINT32_MAX ? (uint32_t)v->left : 0, .key = v->key,
 			};
 		n++;

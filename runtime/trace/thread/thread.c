@@ -38,8 +38,7 @@
  */
 #include "runtime/trace/thread/thread.h"
 
-#define TABLE_BITS	16 /* GUARD(thread_table_bits, 12) */
-#define TABLE_SIZE	(1u << TABLE_BITS)
+#define TABLE_SIZE	(1u << THREAD_TABLE_BITS)
 #define TOMBSTONE	1ull
 
 #define STACK_BYTES_MAX	(8u << 20) /* GUARD(shadow_bytes, (1u << 20)) */
@@ -72,8 +71,8 @@ _Static_assert(STUB_ACTION == UFT_STUB_BYTES - 1 && ACT_FUNC == UFT_ACT_FUNC && 
 	       "layout.h");
 _Static_assert(sizeof(struct uft_thread) + sizeof(struct fg_entry) <= UFT_PAGE, "one page");
 
+struct thread_slot *thread_slot;
 static struct {
-	struct { uint64_t tp; struct uft_thread *th; } *slot;
 	struct uft_thread *all;		/* every struct ever made; those with tp == 0 wait to be used again */
 	uint32_t used;			/* slots that are not empty */
 	uint32_t living, sweep_at;	/* at sweep_at living threads, look for dead ones */
@@ -82,8 +81,8 @@ static struct {
 
 int thread_init(void)
 {
-	threads.slot = plat_map_sparse(TABLE_SIZE * sizeof(*threads.slot));
-	if (!threads.slot)
+	thread_slot = plat_map_sparse(TABLE_SIZE * sizeof(*thread_slot));
+	if (!thread_slot)
 		return -ENOMEM;
 	threads.sweep_at = 64;
 	return 0;
@@ -91,8 +90,8 @@ int thread_init(void)
 
 uint64_t thread_reserve(uint64_t *bytes)
 {
-	*bytes = TABLE_SIZE * sizeof(*threads.slot);
-	return (uint64_t)threads.slot;
+	*bytes = TABLE_SIZE * sizeof(*thread_slot);
+	return (uint64_t)thread_slot;
 }
 
 /* ---- The lock ----------------------------------------------------------------------------- */
@@ -154,39 +153,17 @@ void task_unlock(struct trace_task *t)
 
 /* ---- Table -------------------------------------------------------------------------------- */
 
-static uint32_t thread_home(uint64_t tp)
-{
-	return (uint32_t)((tp >> 4) * 0x9e3779b97f4a7c15ull >> (64 - TABLE_BITS));
-}
-
 struct uft_thread *thread_find(uint64_t tp)
 {
 	for (uint32_t n = 0, i = thread_home(tp); n < TABLE_SIZE; n++, i = (i + 1) % TABLE_SIZE) {
-		uint64_t key = uft_load_acquire(&threads.slot[i].tp);
+		uint64_t key = uft_load_acquire(&thread_slot[i].tp);
 
 		if (key == tp)
-			return threads.slot[i].th;
+			return thread_slot[i].th;
 		if (!key)
 			break;
 	}
 	return NULL;
-}
-
-/*
- * A fork child that is not adopted yet has its parent's table, and emulators do not wipe the ring's state. In another
- * pid namespace the session has another number for the thread.
- */
-uint32_t thread_known_tid(void)
-{
-	const struct uft_thread *th;
-
-	if (!ARCH_HAS_HOOKS || uft_rt.is_emulated)
-		return UFT_NO_TID;
-	if (uft_load_acquire(ring_state()) != RING_LIVE /* GUARD(event_ring_live) */ ||
-	    uft_load(&uft_rt.slice->flags) & UFT_SLICE_OTHER_NS)
-		return UFT_NO_TID;
-	th = thread_find(arch_thread_pointer());
-	return th ? uft_load(&th->tid) : UFT_NO_TID;
 }
 
 struct uft_thread *thread_first(void)
@@ -254,6 +231,7 @@ static void thread_empty(struct uft_thread *th)
 	th->owner = 0;
 	th->flags = 0;
 	th->pids_generation = 0;
+	th->tasks_asked = 0;
 	th->sections = 0;
 	th->overruns = 0;
 	th->graph_turn = 0;
@@ -286,9 +264,9 @@ static void thread_sweep(void)
 	uint32_t left = 0;
 
 	for (uint32_t i = 0; i < TABLE_SIZE; i++) {
-		struct uft_thread *th = threads.slot[i].th;
+		struct uft_thread *th = thread_slot[i].th;
 
-		if (threads.slot[i].tp <= TOMBSTONE)
+		if (thread_slot[i].tp <= TOMBSTONE)
 			continue;
 		if (!thread_is_dead(th) || (th->flags & TH_SHARED && !thread_is_alone(th))) {
 			left++;
@@ -296,7 +274,7 @@ static void thread_sweep(void)
 		}
 		thread_empty(th);
 		ring_forget(th->tp);
-		uft_store_release(&threads.slot[i].tp, TOMBSTONE);
+		uft_store_release(&thread_slot[i].tp, TOMBSTONE);
 		th->tp = 0;
 		threads.pooled++;
 		if (!plat_is_denied(UFT_DENIED_MEMORY))
@@ -324,9 +302,9 @@ static struct uft_thread *thread_make(uint64_t tp)
 
 	if (threads.living >= threads.sweep_at || threads.used >= TABLE_SIZE / 4 * 3)
 		thread_sweep();
-	while (threads.slot[i].tp > TOMBSTONE)
+	while (thread_slot[i].tp > TOMBSTONE)
 		i = (i + 1) % TABLE_SIZE;
-	if (!threads.slot[i].tp && threads.used >= TABLE_SIZE / 4 * 3)
+	if (!thread_slot[i].tp && threads.used >= TABLE_SIZE / 4 * 3)
 		return NULL;
 	th = threads.pooled ? thread_pooled() : thread_map();
 	if (!th)
@@ -335,11 +313,11 @@ static struct uft_thread *thread_make(uint64_t tp)
 	th->tid = UFT_NO_TID;
 	th->host = NULL;
 	th->shares = 0;
-	if (!threads.slot[i].tp)
+	if (!thread_slot[i].tp)
 		threads.used++;
 	threads.living++;
-	threads.slot[i].th = th;
-	uft_store_release(&threads.slot[i].tp, tp);
+	thread_slot[i].th = th;
+	uft_store_release(&thread_slot[i].tp, tp);
 	return th;
 }
 
@@ -438,6 +416,7 @@ void thread_forked(struct trace_task *t)
 		t->th->flags &= ~(uint32_t)(TH_VFORK | TH_SHARED);
 		t->th->shares = 0;
 		t->th->pids_generation = 0;
+		t->th->tasks_asked = 0; /* GUARD(thread_forked_tasks_asked) */
 	}
 }
 

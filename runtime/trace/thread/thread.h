@@ -19,11 +19,32 @@ void task_unlock(struct trace_task *t);
 /* Fills in the writer and writes; counts records that cannot be written. Returns RING_*. */
 int task_write(struct trace_task *t, struct ring_op *op);
 struct uft_thread *thread_find(uint64_t tp);
+/* The slot of a thread is at the hash of its thread pointer, or behind it if that one is taken. */
+#define THREAD_TABLE_BITS	16 /* GUARD(thread_table_bits, 12) */
+struct thread_slot { uint64_t tp; struct uft_thread *th; };
+extern struct thread_slot *thread_slot;
+static inline uint32_t thread_home(uint64_t tp)
+{
+	return (uint32_t)((tp >> 4) * 0x9e3779b97f4a7c15ull >> (64 - THREAD_TABLE_BITS));
+}
+
 /*
- * The calling thread's number, as the session has it; UFT_NO_TID: it is not known without a system call. Context:
- * probe.
+ * The calling thread, if the session has the same number for it; NULL: that is not known without a system call. A fork
+ * child that is not adopted yet has its parent's table, and emulators do not wipe the ring's state. In another pid
+ * namespace the session has another number for the thread. Context: probe.
  */
-uint32_t thread_known_tid(void);
+static inline struct uft_thread *thread_known(void)
+{
+	uint64_t tp = arch_thread_pointer();
+	const struct thread_slot *s = &thread_slot[thread_home(tp)];
+
+	if (!ARCH_HAS_HOOKS || uft_rt.is_emulated)
+		return NULL;
+	if (uft_load_acquire(ring_state()) != RING_LIVE /* GUARD(event_ring_live) */ ||
+	    uft_load(&uft_rt.slice->flags) & UFT_SLICE_OTHER_NS || uft_load_acquire(&s->tp) != tp)
+		return NULL;
+	return uft_load(&s->th->tid) != UFT_NO_TID ? s->th : NULL;
+}
 struct uft_thread *thread_first(void);
 struct uft_thread **thread_first_address(void);	/* for debuggers */
 void thread_reset(struct trace_task *t, uint64_t tp);	/* a new task gets the thread pointer @tp */

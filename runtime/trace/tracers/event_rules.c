@@ -221,6 +221,16 @@ static uint32_t make_quick(const uint64_t *list, uint32_t nrules, struct uft_qui
 	return n;
 }
 
+/* Finds the list of tasks, if the only rule, or the last one, begins with a question about tasks that rejects. */
+static void find_tasks(struct event_rules *r, const struct uft_quick_step *first)
+{
+	if (first->size != UFT_QUICK_TASKS || (first->yes != UFT_STEP_REJECT && first->no != UFT_STEP_REJECT))
+		return;
+	r->tasks = (const uint8_t *)r->list + first->from;
+	r->task_bytes = (uint32_t)first->span;
+	r->are_wanted = first->yes != UFT_STEP_REJECT;
+}
+
 /* Prepares the map of the only rule, if that counts. 0, -ENOMEM. */
 static int make_hist(struct event_rules *r)
 {
@@ -259,6 +269,8 @@ static const struct event_rules *keep(const uint64_t *list, uint32_t bytes, uint
 	r->quick = (struct uft_quick_step *)(r->list + bytes / 8);
 	memcpy(r->list, list, bytes);
 	memcpy(r->list + bytes / 8, quick, nquick * sizeof(*quick));
+	if (nquick)
+		find_tasks(r, r->quick);
 	if (make_hist(r))
 		return NULL;
 	all = r;

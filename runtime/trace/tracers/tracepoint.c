@@ -29,7 +29,7 @@ static struct event_block *blocks;	/* tracepoints that have a writer, so that a 
 static int is_accepted(const struct event_rules *rules, struct trace_task *t, uint32_t turn, const void *record,
 		       uint32_t bytes)
 {
-	struct uft_record r = { .payload = record, .bytes = bytes, .tid = t->tid };
+	struct uft_record r = { .payload = record, .bytes = bytes, .tid = t->tid, .pid = t->pid };
 
 	if (t->rseq) {
 		r.cpu = arch_rseq_cpu(uft_ring_fast.rseq_offset);
@@ -126,19 +126,48 @@ static __attribute__((noinline)) void write_deep(uint32_t id, const void *record
 {
 	struct uft_record r = { .payload = record, .bytes = (uint32_t)bytes };
 
-	if (rules->facts & UFT_FACT_TID)
-		r.tid = thread_known_tid();
+	if (rules->facts & UFT_FACT_TID) {
+		const struct uft_thread *th = thread_known();
+
+		r.tid = th ? uft_load(&th->tid) : UFT_NO_TID;
+		r.pid = uft_load(&uft_rt.slice->pid);
+	}
 	if (r.tid == UFT_NO_TID || !record || bytes - 1 >= 8 * MAX_WORDS || bytes < (rules->need & ~UFT_QUICK_DEEP))
 		write_oddly(id, record, bytes, rules, frame);
 	else if (uft_quick_run_deep(rules->quick, &r, rules->list))
 		write_accepted(id, record, (bytes + 7) / 8, frame);
 }
 
+/* Is any record of the thread accepted? The thread keeps the answer: rules are never freed, and its number stays. */
+static __attribute__((noinline)) int ask_tasks(struct uft_thread *th, const struct event_rules *rules)
+{
+	const struct uft_record r = { .tid = uft_load(&th->tid), .pid = uft_load(&uft_rt.slice->pid) };
+	uint32_t is_listed = (uint32_t)load_is_task_in(rules->tasks, rules->task_bytes, &r);
+	uint64_t is_let_in = is_listed == rules->are_wanted;
+
+	uft_store(&th->tasks_asked, (uintptr_t)rules | is_let_in);
+	return is_let_in;
+}
+
+/* Writes the record if the rules let the thread in. @th NULL: the thread is not known. */
+static __attribute__((noinline)) void write_of_task(uint32_t id, const void *record, unsigned long bytes,
+						    const struct event_rules *rules, const uint64_t *frame,
+						    struct uft_thread *th)
+{
+	if (!th || uft_load(&th->tasks_asked) == ((uintptr_t)rules | 1) || ask_tasks(th, rules))
+		write_deep(id, record, bytes, rules, frame);
+}
+
 /* A function of its own, so that tracepoint_write() needs no more registers. */
 static __attribute__((noinline)) void write_rarely(uint32_t id, const void *record, unsigned long bytes,
 						   const struct event_rules *rules, const uint64_t *frame)
 {
-	if (rules && rules->need - UFT_QUICK_DEEP < UINT32_MAX - UFT_QUICK_DEEP)
+	if (rules && rules->tasks) {
+		struct uft_thread *th = thread_known();
+
+		if (!th || uft_load(&th->tasks_asked) != (uintptr_t)rules)
+			write_of_task(id, record, bytes, rules, frame, th);
+	} else if (rules && rules->need - UFT_QUICK_DEEP < UINT32_MAX - UFT_QUICK_DEEP)
 		write_deep(id, record, bytes, rules, frame);
 	else
 		write_oddly(id, record, bytes, rules, frame);

@@ -50,6 +50,12 @@ struct event_rules {
 	/* bytes of a record that the quick steps need, with UFT_QUICK_DEEP; UINT32_MAX: there are no quick steps */
 	uint32_t need;
 	const struct uft_quick_step *quick;	/* behind the list: the same rules as one program */
+	/*
+	 * The list of tasks in the only rule, if no record of a task in it is accepted, or none of any other task
+	 * (are_wanted); tracepoint.c asks it first. NULL: each record has to be tested.
+	 */
+	const uint8_t *tasks;
+	uint32_t task_bytes, are_wanted;
 	struct event_hist *hist;	/* of the rule that counts; NULL: none */
 	uint64_t list[];		/* struct uft_event_rule, each with its program */
 };

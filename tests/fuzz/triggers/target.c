@@ -136,6 +136,12 @@ int share_switches_graph(const struct instance *at, const struct settings *set)
 	return trigger_graph_turn(at) != 0;
 }
 
+int event_fork_is_asked(const struct settings *set)
+{
+	(void)set;
+	return 0;
+}
+
 int event_fork_counts(const struct settings *set)
 {
 	(void)set;
@@ -152,6 +158,12 @@ int event_pids_want(const struct settings *set, uint32_t pid, uint32_t tid)
 {
 	(void)set, (void)pid;
 	return tid != 3;
+}
+
+struct uft_event_tasks event_tasks(const struct settings *set)
+{
+	(void)set;
+	return (struct uft_event_tasks){ 0 };
 }
 
 int snapshot_allocate(struct instance *at)
@@ -371,7 +383,8 @@ static void begin(void)
 		const struct uft_event_type *type;
 		char *text;
 
-		if (asprintf(&text, format, name[i]) < 0 || uft_event_table_add(table, UFT_OWNER_OURS, "app", text, &type,
+		if (asprintf(&text, format, name[i]) < 0 ||
+		    uft_event_table_add(table, UFT_OWNER_OURS, "app", text, &type,
 										   &err) ||
 		    (i < 2 && uft_event_table_note_object(table, UFT_OWNER_OURS, type, "app")))
 			abort();

@@ -5,6 +5,7 @@
  *	threads THREADS TIMES	each thread TIMES, of eight keys by turns
  *	handler TIMES		TIMES of key 1, interrupted by a signal handler that fires keys 1 and 2
  *	children TIMES		TIMES in the parent, in three children, which end in different ways, and in a child of one
+ *	after TIMES		TIMES, then as children
  *	exec TIMES		TIMES, then as often in the same program, executed anew
  *	die TIMES		TIMES, then SIGKILL
  *	wait TIMES		TIMES, says so, and waits for a byte on standard input
@@ -157,7 +158,9 @@ int main(int argc, char **argv)
 		return threads(atol(argv[2]));
 	if (!strcmp(how, "handler"))
 		return handler();
-	if (!strcmp(how, "children"))
+	if (!strcmp(how, "after"))
+		fire(NULL);
+	if (!strcmp(how, "after") || !strcmp(how, "children"))
 		return children();
 	if (!strcmp(how, "texts") || !strcmp(how, "long"))
 		texts(*how == 'l');

@@ -24,6 +24,8 @@ in_shell 'cd /sys/kernel/tracing; $T fire 0; H=events/app/req/hist G=events/app/
 	$T wait $N <&5 >&6 & read -r word <&6; $U detach -p $! >/dev/null 2>&1; cat $H >$TMP/detached; echo >&5; wait; clear
 	$T fire $N; echo hist:keys=id:vals=us:pause >>$G; $T fire $N; cat $H >$TMP/paused
 	echo hist:keys=id:vals=us:cont >>$G; $T fire $N; cat $H >$TMP/continued; clear; cat $H >$TMP/cleared
+	sh -c "echo \$\$ >set_event_notrace_pid; exec \$T after $N"; cat $H >$TMP/left_out; clear
+	sh -c "echo \$\$ >set_event_pid; echo >set_event_notrace_pid; exec \$T after $N"; cat $H >$TMP/let_in; : >set_event_pid; clear
 	cat per_cpu/cpu*/stats | sed -n "s/^entries: //p" >$TMP/entries
 	$T fire $N; echo 1 >events/app/req/enable; $T fire 2000; echo 0 >events/app/req/enable; $T fire $N; grep Hits: $H >$TMP/on_too
 	echo hist:keys=us.log2 >>$G; $T fire 2000; echo "!hist:keys=us.log2" >>$G; $T fire $N; grep Hits: $H >$TMP/two; clear
@@ -37,6 +39,9 @@ expect_table die $N
 expect_table killed $N
 expect_table detached $N
 expect_table paused $N
+# Children of a process that a list names are in it only if it names them, whatever the process was told before
+expect_table left_out $((4 * N))
+expect_table let_in $((2 * N))
 expect_table continued $((2 * N))
 expect_equal "a handler" "$(awk '/^[{]/{ print $3 + 0, $6, $8 }' handler | sort)" "$(cat handled)"
 expect_equal "cleared" "$(grep -c '^{' cleared) $(grep -c 'Hits: 0$' cleared)" "0 1"

@@ -481,6 +481,44 @@ static void unknown(void **state)
 			fail_msg("%s: accepted", no[i]);
 }
 
+/* Lists of tasks before a filter, and alone; where the task is not known, of all. */
+static void tasks(void **state)
+{
+	static const uint32_t own[] = { 1, 42 }, its[] = { 40, 41 }, other[] = { 1, 2 };
+	static const struct { struct uft_event_tasks tasks; int is_wanted; } cases[] = {
+		{ { own, NULL, 2, 0 }, 1 }, { { its, NULL, 1, 0 }, 1 }, { { other, NULL, 2, 0 }, 0 },
+		{ { NULL, own, 0, 2 }, 0 }, { { NULL, its, 0, 1 }, 0 }, { { NULL, other, 0, 2 }, 1 },
+		{ { its, own, 2, 2 }, 0 }, { { own, other, 2, 1 }, 1 }, { { other, other, 1, 2 }, 0 },
+	};
+	static const char *const filters[] = { NULL, "a == 200", "a == 1", "comm == \"shell\" || b == 7",
+		"name == \"nosuch\"", "text == \"nosuch\"" };
+	struct room room;
+	struct uft_record r = a_record(&room);
+
+	(void)state;
+	r.pid = 40;
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++)
+		for (size_t k = 0; k < sizeof(filters) / sizeof(filters[0]); k++) {
+			int is_known = i % 2 == 0, answer, is_accepted = 1;
+			struct uft_program *filter = NULL, *p;
+			struct uft_filter_error err;
+
+			r.known = is_known ? UFT_FACT_TID | UFT_FACT_COMM : UFT_FACT_COMM;
+			if (filters[k]) {
+				assert_int_equal(uft_event_filter_make(types[ALL], filters[k], &filter, &err), 0);
+				is_accepted = uft_program_run(filter, &r);
+			}
+			assert_int_equal(uft_event_tasks_make(&cases[i / 2].tasks, filter, &p), 0);
+			assert_true(uft_program_is_good(p, p->bytes));
+			answer = uft_program_run(p, &r);
+			if (answer != (is_accepted && (!is_known || cases[i / 2].is_wanted)))
+				fail_msg("case %zu, %s: %d", i, filters[k] ? filters[k] : "no filter", answer);
+			expect_quick(p, &r, answer, "tasks");
+			free(p);
+			free(filter);
+		}
+}
+
 /* Fields that the record does not have are 0 or "", and words that lead out of it to nothing. */
 static void shorter(void **state)
 {
@@ -552,6 +590,7 @@ int main(void)
 		cmocka_unit_test(words),	 cmocka_unit_test(answers), cmocka_unit_test(quick_numbers),
 		cmocka_unit_test(quick_no_field),
 		cmocka_unit_test(quick_several), cmocka_unit_test(quick_texts), cmocka_unit_test(unknown),
+		cmocka_unit_test(tasks),
 		cmocka_unit_test(shorter),
 		cmocka_unit_test(sizes),
 	};
