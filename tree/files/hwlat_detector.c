@@ -49,9 +49,7 @@ ssize_t store_hwlat_width(struct uft_handle *h, const char *p, size_t n)
 
 	if (!ret && (!set.hwlat.width_us || set.hwlat.width_us > window_us(&set)))
 		ret = -EINVAL;
-	if (!ret)
-		ret = tree_apply(h->at.in, &set, NULL);
-	return ret ? ret : (ssize_t)n;
+	return store_settings(h, &set, ret, n);
 }
 
 ssize_t store_hwlat_window(struct uft_handle *h, const char *p, size_t n)
@@ -61,9 +59,7 @@ ssize_t store_hwlat_window(struct uft_handle *h, const char *p, size_t n)
 
 	if (!ret && (set.hwlat.window_us < width_us(&set) || set.hwlat.window_us > MAX_US))
 		ret = -EINVAL;
-	if (!ret)
-		ret = tree_apply(h->at.in, &set, NULL);
-	return ret ? ret : (ssize_t)n;
+	return store_settings(h, &set, ret, n);
 }
 
 int show_hwlat_mode(const struct place *at, struct tree_text *out)
@@ -80,15 +76,13 @@ ssize_t store_hwlat_mode(struct uft_handle *h, const char *p, size_t n)
 {
 	struct settings set = h->at.in->set;
 	size_t len = n;
-	int ret;
 
 	text_strip(&p, &len);
 	for (size_t i = 0; i < NMODES; i++) {
 		if (strlen(modes[i]) != len || memcmp(modes[i], p, len))
 			continue;
 		set.hwlat.mode = mode_values[i];
-		ret = tree_apply(h->at.in, &set, NULL);
-		return ret ? ret : (ssize_t)n;
+		return store_settings(h, &set, 0, n);
 	}
 	return -EINVAL;
 }

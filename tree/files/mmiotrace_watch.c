@@ -67,6 +67,5 @@ ssize_t store_mmiotrace_watch(struct uft_handle *h, const char *p, size_t n)
 				   "Takes NAME or ADDRESS, with ,BYTES or :w behind it";
 		return -EINVAL;
 	}
-	ret = ret ? ret : tree_apply(h->at.in, &set, NULL);
-	return ret ? ret : (ssize_t)n;
+	return store_settings(h, &set, ret, n);
 }

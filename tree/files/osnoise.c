@@ -38,10 +38,9 @@ int show_osnoise_period_us(const struct place *at, struct tree_text *out)
 
 static ssize_t store(struct uft_handle *h, const struct settings *set, size_t n)
 {
-	int ret = !set->osnoise.width_us || runtime_us(set) > period_us(set) || period_us(set) > MAX_US ? -EINVAL :
-		  tree_apply(h->at.in, set, NULL);
+	int is_bad = !set->osnoise.width_us || runtime_us(set) > period_us(set) || period_us(set) > MAX_US;
 
-	return ret ? ret : (ssize_t)n;
+	return store_settings(h, set, is_bad ? -EINVAL : 0, n);
 }
 
 ssize_t store_osnoise_runtime_us(struct uft_handle *h, const char *p, size_t n)
@@ -143,7 +142,5 @@ ssize_t store_osnoise_cpus(struct uft_handle *h, const char *p, size_t n)
 		h->wrong = "The server may run on none of these cpus";
 		ret = -EINVAL;
 	}
-	if (!ret)
-		ret = tree_apply(h->at.in, &set, NULL);
-	return ret ? ret : (ssize_t)n;
+	return store_settings(h, &set, ret, n);
 }

@@ -8,6 +8,14 @@
 #define SHOW(name)	int show_##name(const struct place *at, struct tree_text *out)
 #define STORE(name)	ssize_t store_##name(struct uft_handle *h, const char *p, size_t n)
 
+/* Applies what a write of @n bytes set, and returns what the write does. @ret: not 0, the text was wrong. */
+static inline ssize_t store_settings(struct uft_handle *h, const struct settings *set, int ret, size_t n)
+{
+	if (!ret)
+		ret = tree_apply(h->at.in, set, NULL);
+	return ret ? ret : (ssize_t)n;
+}
+
 /* user_events.c */
 int open_user_events(struct uft_handle *h);
 int release_user_events(struct uft_handle *h);

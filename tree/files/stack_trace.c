@@ -122,8 +122,7 @@ ssize_t store_stack_tracer_enabled(struct uft_handle *h, const char *p, size_t n
 	set.is_measuring = on != 0;
 	if (set.is_measuring == h->at.in->set.is_measuring)
 		return (ssize_t)n;
-	ret = tree_apply(h->at.in, &set, NULL);
-	return ret ? ret : (ssize_t)n;
+	return store_settings(h, &set, 0, n);
 }
 
 int show_stack_max_size(const struct place *at, struct tree_text *out)

@@ -67,7 +67,6 @@ ssize_t store_trace_clock(struct uft_handle *h, const char *p, size_t n)
 {
 	struct settings set = h->at.in->set;
 	size_t len = n;
-	int ret;
 
 	text_strip(&p, &len);
 	for (set.clock = 0; set.clock < NCLOCKS; set.clock++)
@@ -77,6 +76,5 @@ ssize_t store_trace_clock(struct uft_handle *h, const char *p, size_t n)
 		h->wrong = "Unknown clock";
 		return -EINVAL;
 	}
-	ret = tree_apply(h->at.in, &set, NULL);
-	return ret ? ret : (ssize_t)n;
+	return store_settings(h, &set, 0, n);
 }

@@ -63,7 +63,5 @@ ssize_t store_tracing_cpumask(struct uft_handle *h, const char *p, size_t n)
 	}
 	if (ret == -EOVERFLOW)
 		h->wrong = "Has a bit for a cpu that the machine does not have";
-	if (!ret)
-		ret = tree_apply(h->at.in, &set, NULL);
-	return ret ? ret : (ssize_t)n;
+	return store_settings(h, &set, ret, n);
 }

@@ -129,9 +129,7 @@ ssize_t store_tracing_thresh(struct uft_handle *h, const char *p, size_t n)
 
 	if (!ret && set.thresh_us > UINT64_MAX / 1000)
 		ret = -EINVAL;
-	if (!ret)
-		ret = tree_apply(h->at.in, &set, NULL);
-	return ret ? ret : (ssize_t)n;
+	return store_settings(h, &set, ret, n);
 }
 
 /* The maximum in the buffer, or the value written to begin the search with. */
@@ -185,9 +183,7 @@ ssize_t store_max_graph_depth(struct uft_handle *h, const char *p, size_t n)
 	if (!ret && depth > UINT32_MAX)
 		ret = -EINVAL;
 	set.max_depth = (uint32_t)depth;
-	if (!ret)
-		ret = tree_apply(h->at.in, &set, NULL);
-	return ret ? ret : (ssize_t)n;
+	return store_settings(h, &set, ret, n);
 }
 
 #define SAMPLE_US	1000u
@@ -207,9 +203,7 @@ ssize_t store_sysprof_sample_period(struct uft_handle *h, const char *p, size_t 
 	if (!ret && set.sample_us > UINT32_MAX)
 		ret = -EINVAL;
 	set.sample_us = set.sample_us < SAMPLE_US_MIN ? SAMPLE_US_MIN : set.sample_us;
-	if (!ret)
-		ret = tree_apply(h->at.in, &set, NULL);
-	return ret ? ret : (ssize_t)n;
+	return store_settings(h, &set, ret, n);
 }
 
 
