@@ -183,9 +183,7 @@ int cmd_set(int argc, char **argv)
 	return start_or_set(&set_syntax, argc, argv);
 }
 
-/* ---- stop, restart, clear: writes and nothing else ------------------------------------- */
-
-struct step { const char *file, *text; };
+/* ---- stop, restart, clear: a write and nothing else ------------------------------------ */
 
 static const struct cmd_option session_options[] = { SESSION, INSTANCE, { 0 } };
 
@@ -198,10 +196,8 @@ static const struct cmd_syntax restart_syntax = {
 static const struct cmd_syntax clear_syntax = {
 	"clear", "[OPTIONS]", "Clear a session's buffer.", session_options, 0
 };
-static const struct step stop_steps[] = { { "tracing_on", "0" }, { 0 } };
-static const struct step restart_steps[] = { { "tracing_on", "1" }, { 0 } };
-static const struct step clear_steps[] = { { "trace", "" }, { 0 } };
-static int run_steps(const struct cmd_syntax *syntax, const struct step *step, int argc, char **argv)
+
+static int write_one(const struct cmd_syntax *syntax, const char *file, const char *text, int argc, char **argv)
 {
 	struct control_opts o = { 0 };
 	struct uft_error err = { "" };
@@ -211,25 +207,22 @@ static int run_steps(const struct cmd_syntax *syntax, const struct step *step, i
 		return status;
 	if (argc > 1)
 		return cmd_usage(syntax, "unexpected operand '%s'", argv[1]);
-	for (; step->file; step++)
-		if (put(&o, step->file, step->text, 0, &err))
-			return cmd_fail(syntax->name, "%s", err.text);
-	return 0;
+	return put(&o, file, text, 0, &err) ? cmd_fail(syntax->name, "%s", err.text) : 0;
 }
 
 int cmd_stop(int argc, char **argv)
 {
-	return run_steps(&stop_syntax, stop_steps, argc, argv);
+	return write_one(&stop_syntax, "tracing_on", "0", argc, argv);
 }
 
 int cmd_restart(int argc, char **argv)
 {
-	return run_steps(&restart_syntax, restart_steps, argc, argv);
+	return write_one(&restart_syntax, "tracing_on", "1", argc, argv);
 }
 
 int cmd_clear(int argc, char **argv)
 {
-	return run_steps(&clear_syntax, clear_steps, argc, argv);
+	return write_one(&clear_syntax, "trace", "", argc, argv);
 }
 
 /* ---- show, snapshot -------------------------------------------------------------------------- */
