@@ -112,59 +112,24 @@ static int by_all(const struct row *x, const struct row *y)
 }
 
 /* Largest first; equal ones by name, so that the same recording always gives the same text. */
-static int down(uint64_t a, uint64_t b, const struct row *x, const struct row *y)
-{
-	return a != b ? (a < b) - (a > b) : by_all(x, y);
-}
-
-static int by_total(const void *a, const void *b)
+static int by_sort(const void *a, const void *b, void *sort)
 {
 	const struct row *x = a, *y = b;
+	int by = 0;
 
-	return x->total != y->total ? down(x->total, y->total, x, y) : down(x->calls, y->calls, x, y);
+	switch (*(const enum uft_profile_sort *)sort) {
+	case UFT_SORT_TOTAL:
+		by = (x->total < y->total) - (x->total > y->total);
+		by = by ? by : (x->calls < y->calls) - (x->calls > y->calls);
+		break;
+	case UFT_SORT_SELF: by = (x->self < y->self) - (x->self > y->self); break;
+	case UFT_SORT_CALLS: by = (x->calls < y->calls) - (x->calls > y->calls); break;
+	case UFT_SORT_AVG: by = (x->avg < y->avg) - (x->avg > y->avg); break;
+	case UFT_SORT_MAX: by = (x->max < y->max) - (x->max > y->max); break;
+	case UFT_SORT_NAME: break;
+	}
+	return by ? by : by_all(x, y);
 }
-
-static int by_self(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-
-	return down(x->self, y->self, x, y);
-}
-
-static int by_calls(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-
-	return down(x->calls, y->calls, x, y);
-}
-
-static int by_avg(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-
-	return x->avg != y->avg ? (x->avg < y->avg) - (x->avg > y->avg) : by_all(x, y);
-}
-
-static int by_max(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-
-	return down(x->max, y->max, x, y);
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return by_all(a, b);
-}
-
-static int (*const orders[])(const void *, const void *) = {
-	[UFT_SORT_TOTAL] = by_total,
-	[UFT_SORT_SELF] = by_self,
-	[UFT_SORT_CALLS] = by_calls,
-	[UFT_SORT_AVG] = by_avg,
-	[UFT_SORT_MAX] = by_max,
-	[UFT_SORT_NAME] = by_name,
-};
 
 static const struct table_column columns[] = {
 	{ "calls", "calls", TABLE_COUNT, 9 },
@@ -216,7 +181,7 @@ static int report(const struct profile *prof, const struct uft_profile_row *coun
 	if (!row)
 		return -ENOMEM;
 	n = ncounted ? make_counted_rows(counted, ncounted, row) : make_event_rows(prof, row);
-	qsort(row, n, sizeof(*row), orders[o->sort]);
+	qsort_r(row, n, sizeof(*row), by_sort, (void *)&o->sort);
 	ret = print_rows(prof, row, n, o->limit && o->limit < n ? o->limit : n, o, out);
 	free(row);
 	return ret;
@@ -238,7 +203,7 @@ int uft_output_profile(struct uft_stream *st, FILE *out, const struct uft_report
 	size_t ncounted = 0;
 	int ret;
 
-	if ((unsigned)o->sort >= sizeof(orders) / sizeof(orders[0]))
+	if ((unsigned)o->sort > UFT_SORT_NAME)
 		return -EINVAL;
 	prof = calloc(1, sizeof(*prof));
 	if (!prof)
