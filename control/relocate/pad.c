@@ -68,14 +68,6 @@ static void gap_learn(struct entries *e, const struct scan_text *t, size_t i)
 	*g = (struct gap){ GAP_FREE, (uint8_t)need, (uint8_t)n };
 }
 
-static int touches_ours(const struct entries_priv *pr, uint64_t addr, unsigned n)
-{
-	for (size_t i = 0; i < pr->nours; i++)
-		if (addr < pr->ours[i].addr + pr->ours[i].size && pr->ours[i].addr < addr + n)
-			return 1;
-	return 0;
-}
-
 /* The highest pad of gap @i that a jump at @site reaches. */
 static uint64_t gap_take(struct entries *e, const struct scan_text *t, size_t i, uint64_t site)
 {
@@ -92,7 +84,7 @@ static uint64_t gap_take(struct entries *e, const struct scan_text *t, size_t i,
 			return 0;
 		if (jump <= 127) {
 			g->high -= ENTRY_JUMP;
-			if (!scan_any(t, t->target, pad, ENTRY_JUMP) && !touches_ours(e->priv, pad, ENTRY_JUMP))
+			if (!scan_any(t, t->target, pad, ENTRY_JUMP) && !entries_is_ours(e->priv, pad, ENTRY_JUMP))
 				return pad;
 			continue;
 		}
