@@ -20,11 +20,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-static int has_prefix(const char *text, const char *prefix)
-{
-	return !strncmp(text, prefix, strlen(prefix));
-}
-
 static char *strip(char *text)
 {
 	size_t n;

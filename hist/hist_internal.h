@@ -30,6 +30,11 @@ enum field_flags {
 	F_CONST = 0x10000, F_STRING = 0x20000, F_EXPR = 0x40000, F_VAR_REF = 0x80000, F_ALIAS = 0x100000,
 };
 
+static inline int has_prefix(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
 /* A value or key of a histogram, a variable, or an operand of an expression. Owns all its texts and operands. */
 struct hist_field {
 	uint32_t flags;

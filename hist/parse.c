@@ -27,11 +27,6 @@ char *uft_hist_find_filter(char *text)
 
 /* ---- Parts of the text ----------------------------------------------------------------------- */
 
-static int has_prefix(const char *text, const char *prefix)
-{
-	return !strncmp(text, prefix, strlen(prefix));
-}
-
 static char *behind(char *text)
 {
 	return strchr(text, '=') + 1;
