@@ -284,7 +284,7 @@ static int put_frame(int fd, const char *p, size_t n)
 	return ret ? ret : status < 0 ? status : 0;
 }
 
-static int put_text(void *arg, const char *p, size_t n)
+int client_keep(void *arg, const char *p, size_t n)
 {
 	return fwrite(p, 1, n, arg) == n ? 0 : -ENOMEM;
 }
@@ -325,7 +325,7 @@ static void explain(const char *session, const char *path, int ret, const char *
 		return;
 	file += *file == '/';
 	snprintf(log_path, sizeof(log_path), "%.*serror_log", (int)(file - path), path);
-	client_read(session, log_path, 0, put_text, f, NULL);
+	client_read(session, log_path, 0, client_keep, f, NULL);
 	reason = fclose(f) || !log ? NULL : find_reason(log, file, text, n);
 	if (reason)
 		uft_fail(err, ret, "%s: %s: %s", path, strerror(-ret), reason);

@@ -20,6 +20,8 @@ int client_read(const char *session, const char *path, int no_wait, int (*sink)(
 		void *arg, struct uft_error *err);
 /* A sink: to standard output, at once. */
 int client_print(void *arg, const char *p, size_t n);
+/* A sink: to @arg, a FILE of memory. */
+int client_keep(void *arg, const char *p, size_t n);
 /* Returns the present content of a file; free() it. NULL: with @err. */
 char *client_read_text(const char *session, const char *path, struct uft_error *err);
 /* Histograms of a file hist, for programs (uft_tree_hist_cells()). */

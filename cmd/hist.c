@@ -649,15 +649,6 @@ static int run_command(const struct hist_opts *o, int argc, char **argv)
 
 /* ---- The command line ------------------------------------------------------------------------ */
 
-/* What follows `--` is a command: 0: there is none. */
-static int split(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++)
-		if (!strcmp(argv[i], "--"))
-			return i;
-	return 0;
-}
-
 /* Refuses contradictions. @at: index of `--`, 0: none; @n: words before it. -1 to go on, or an exit status. */
 static int check(const struct hist_opts *o, int is_session, int at, int n, char **argv)
 {
@@ -708,7 +699,7 @@ static int run_live(const struct hist_opts *o, int is_session)
 
 static int run(struct hist_opts *o, int argc, char **argv)
 {
-	int at = split(argc, argv), n = at ? at : argc, done = cmd_parse(&hist_syntax, &n, argv, o);
+	int at = cmd_find_dashes(argc, argv), n = at ? at : argc, done = cmd_parse(&hist_syntax, &n, argv, o);
 	int is_session = o->session || o->instance || o->is_once;
 
 	if (done < 0)

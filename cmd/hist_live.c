@@ -47,11 +47,6 @@ static void live_free(struct live *l)
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-static int put_text(void *f, const char *p, size_t n)
-{
-	return fwrite(p, 1, n, f) == n ? 0 : -ENOMEM;
-}
-
 /* Reads file @name of the event; free() the text; NULL: with @err. */
 static char *read_file(const struct live *l, const char *event, const char *name, struct uft_error *err)
 {
@@ -64,7 +59,7 @@ static char *read_file(const struct live *l, const char *event, const char *name
 	if (!l->own)
 		return client_read_text(l->session, client_path(l->instance, file, path), err);
 	f = open_memstream(&text, &size);
-	ret = f ? own_session_read(l->own, file, 0, put_text, f) : -ENOMEM;
+	ret = f ? own_session_read(l->own, file, 0, client_keep, f) : -ENOMEM;
 	if (f && fclose(f) && !ret)
 		ret = -ENOMEM;
 	if (!ret)
@@ -203,8 +198,8 @@ static int put_form(const struct live *l, struct uft_error *err)
 
 	for (size_t i = 0; i < l->nevents && !ret; i++) {
 		snprintf(file, sizeof(file), "events/%s/hist", l->event[i]);
-		ret = l->own ? own_session_read_cells(l->own, file, put_text, f)
-			     : client_read_cells(l->session, client_path(l->instance, file, path), put_text, f, err);
+		ret = l->own ? own_session_read_cells(l->own, file, client_keep, f)
+			     : client_read_cells(l->session, client_path(l->instance, file, path), client_keep, f, err);
 		if (ret && !err->text[0])
 			uft_fail(err, ret, "%s: %s", file, strerror(-ret));
 	}

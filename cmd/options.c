@@ -42,6 +42,14 @@ void cmd_near(const char *text, const char *const *names, size_t n, char *buf, s
 		snprintf(buf + len, size - len, "?");
 }
 
+int cmd_find_dashes(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(argv[i], "--"))
+			return i;
+	return 0;
+}
+
 int cmd_usage(const struct cmd_syntax *syntax, const char *fmt, ...)
 {
 	va_list ap;

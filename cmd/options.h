@@ -100,6 +100,9 @@ int cmd_time_range(const struct cmd_option *, const char *, void *field, struct 
  */
 int cmd_parse(const struct cmd_syntax *syntax, int *argc, char **argv, void *opts);
 
+/* The place of the word `--`, behind which a command is; 0: there is none. */
+int cmd_find_dashes(int argc, char **argv);
+
 /* A usage error found after parsing: prints it with a pointer to --help and returns CMD_USAGE. */
 int cmd_usage(const struct cmd_syntax *syntax, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -206,18 +206,13 @@ static int print(void *arg, const char *p, size_t n)
 	return fwrite(p, 1, n, stdout) == n ? 0 : -EIO;
 }
 
-static int keep(void *f, const char *p, size_t n)
-{
-	return fwrite(p, 1, n, f) == n ? 0 : -ENOMEM;
-}
-
 /* The histogram, for programs. */
 static int print_form(struct work *w)
 {
 	char *words = NULL;
 	size_t n;
 	FILE *f = open_memstream(&words, &n);
-	int ret = f ? own_session_read_cells(&w->own, w->hist, keep, f) : -ENOMEM;
+	int ret = f ? own_session_read_cells(&w->own, w->hist, client_keep, f) : -ENOMEM;
 
 	if (f && fclose(f) && !ret)
 		ret = -ENOMEM;
@@ -304,20 +299,11 @@ static int answer(struct work *w, const char *sql, char *const program[])
 	return ret ? cmd_fail("sqlhist", "%s", err.text[0] ? err.text : strerror(-ret)) : status;
 }
 
-/* What follows `--` is the program: 0: there is none. */
-static int split(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++)
-		if (!strcmp(argv[i], "--"))
-			return i;
-	return 0;
-}
-
 int cmd_sqlhist(int argc, char **argv)
 {
 	struct sqlhist_opts o = { .name = NULL };
 	struct work w = { .o = &o };
-	int at = split(argc, argv), n = at ? at : argc, status = cmd_parse(&sqlhist_syntax, &n, argv, &o);
+	int at = cmd_find_dashes(argc, argv), n = at ? at : argc, status = cmd_parse(&sqlhist_syntax, &n, argv, &o);
 	char *query = NULL;
 
 	if (status >= 0)
