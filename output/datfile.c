@@ -153,7 +153,7 @@ static void put_cpu_stats(struct blob *b, const struct dat_file *file)
 	}
 }
 
-/* What the file trace_clock reads as: readers look for the brackets alone. */
+/* The content of the file trace_clock: readers look for the brackets alone. */
 static size_t clock_list(char *out, size_t n, const struct dat_file *file)
 {
 	static const char *const names[] = { "local", "global", "counter", "uptime", "perf", "mono", "mono_raw", "boot",

@@ -35,7 +35,7 @@ void dat_syms_free(struct dat_syms *syms)
 
 /* ---- Images: see datsyms.h ---- */
 
-/* Of a slot; ranges in the tree do not overlap, so to be equal is to overlap. */
+/* A range of a slot. Ranges in the tree do not overlap, so ranges that overlap compare as equal. */
 struct dat_range {
 	uint32_t slot;
 	uint64_t start, end;

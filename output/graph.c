@@ -170,7 +170,7 @@ static char *put_cpu(char *p, const struct text_cpu *c)
 	return p + c->column_len;
 }
 
-/* Of a latency tracer's line, or of a kernel's event; NULL: nothing is known. */
+/* The flags of a latency tracer's line, or of a kernel's event; NULL: not known. */
 static const char *flags_of(const struct uft_printer *t, const struct uft_event *ev, char text[KERNEL_FLAGS_TEXT])
 {
 	return t->task_flags ? t->task_flags : kernel_flags_put(ev, text) ? text : NULL;
@@ -504,7 +504,7 @@ void graph_flush(struct uft_printer *t, int end)
 		decide_entry(t, &t->cpu[t->open[0]], NULL);
 	}
 	ready = t->nopen && !t->buf.error ? t->cpu[t->open[0]].open_at : t->buf.len;
-	/* What stays is moved to the front: let that be worth it. */
+	/* The rest is moved to the front, so enough has to be ready to pay for it. */
 	if (!end && !t->buf.error && ready < EMIT_FLUSH / 2 + (t->buf.len - ready) / 4)
 		return;
 	emit_buf_flush(&t->buf, ready);

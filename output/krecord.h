@@ -20,7 +20,7 @@ extern const char krecord_header_page[], krecord_header_event[];
 /* of pages that have another size; its length */
 int krecord_put_header_page(char out[KRECORD_HEADER_MAX], uint32_t page_bytes);
 
-/* Its files events/ftrace/NAME/format. */
+/* Formats for the files events/ftrace/NAME/format. */
 #define KRECORD_NFORMATS	11
 struct krecord_format {
 	const char *name, *text;

@@ -83,7 +83,10 @@ static void begin(struct latency *l, struct call_task *t, const struct uft_event
 	add_line(l, s, ev, call, ev->ts_ns, t);
 }
 
-/* Of what @ev ends by: behind the call's arguments, its stack is the task's next event; at its return the last. */
+/*
+ * Takes the stack of the end of @ev: after the call's arguments it is the task's next event; at its return the last
+ * one.
+ */
 static void take_stack(struct stretch *s, const struct call_task *t, const struct uft_event *ev,
 		       const struct call *call)
 {

@@ -15,7 +15,7 @@
 #include "output/output.h"
 #include "stream/wire/uft_file.h"
 
-/* What each counter means when it is not zero, as put_number() takes it, and what helps; the others are no loss. */
+/* The meaning of each counter that is not zero, for put_number(), and the remedy; the other counters are no loss. */
 static const struct { const char *what, *remedy; } counters[UFT_NCOUNTERS] = {
 	[UFT_CNT_NO_RING] =
 		{ "record{ was|s were} dropped: every ring for threads without rseq was busy, or there was no memory for rings or for a profile's sums",

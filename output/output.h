@@ -58,7 +58,7 @@ enum uft_text_flags {
 struct uft_text_opts {
 	uint32_t tracer, flags;
 	uint32_t ncpus;
-	/* What the header tells of: NULL: the stream. Of it: events, lost, ncpus. */
+	/* the source of the header's facts: events, lost, ncpus; NULL: the stream */
 	const struct uft_info *whole;
 	uint64_t start_ns;	/* latency-format: of which times are told, 0 the first event */
 	/*
@@ -128,7 +128,7 @@ enum uft_tree_view { UFT_VIEW_TREE, UFT_VIEW_CALLERS, UFT_VIEW_CALLEES, UFT_VIEW
 /* -ENOPKG: no libdw */
 int uft_output_tree(struct uft_stream *st, FILE *out, enum uft_tree_view view, const struct uft_report_opts *o);
 
-/* How many calls a second there were, over the time of the recording. Of @o: form. 0, -ENOMEM, or of @out. */
+/* Prints calls per second, over the time of the recording. Uses of @o: form. 0, -ENOMEM, or the error of @out. */
 int uft_output_timeline(struct uft_stream *st, FILE *out, const struct uft_report_opts *o);
 
 /*
@@ -148,7 +148,10 @@ int uft_diff_check(struct uft_diff *d, const char *condition, FILE *out);
 int uft_diff_is_condition(const char *text);
 void uft_diff_free(struct uft_diff *d);
 
-/* What functions were dropped and how many of their calls there are and, estimated, are not. Reads all of @st. */
+/*
+ * Prints the dropped functions, how many of their calls were recorded and, estimated, how many are missing. Reads all
+ * of @st.
+ */
 int uft_output_drops(struct uft_stream *st, FILE *out);
 
 /* One comment line if the recorder was killed and the rest was saved without it. */
@@ -160,7 +163,7 @@ int uft_output_rescued(struct uft_stream *st, FILE *out);
  */
 int uft_output_losses(struct uft_stream *st, FILE *out);
 
-/* What a recording is: `key: value` a line, one JSON object, or CSV of key and value. */
+/* Prints facts of a recording: `key: value` lines, one JSON object, or CSV of key and value. */
 int uft_output_stat(struct uft_stream *st, FILE *out, enum uft_form form);
 
 struct uft_export_opts {

@@ -6,7 +6,7 @@
 #include "stream/select/event_field.h"
 #include "output/sched_events.h"
 
-/* Of prev_state: the states that the kernel tells of. Above is a bit of preempted ones; 0: it runs on. */
+/* Bits of prev_state with states that the kernel reports. A higher bit marks preempted tasks; 0: the task goes on. */
 #define STATES_TOLD 0xffu
 #define STATES_DEAD 0x30u
 

@@ -15,9 +15,9 @@ struct sched_change {
 	char comm[17];	     /* of pid */
 };
 
-/* What a type of events is; fields that sched_read() needs are there. */
+/* The kind of a type of events; the fields that sched_read() needs exist then. */
 enum sched_kind sched_kind_of(const struct uft_event_type *type);
-/* Of an event whose type is SCHED_SWITCH or SCHED_WAKEUP. */
+/* Reads an event whose type is SCHED_WAKEUP or SCHED_SWITCH. */
 void sched_read(const struct uft_event *ev, enum sched_kind kind, struct sched_change *out);
 
 #endif

@@ -98,7 +98,7 @@ static void put_missing(void *ctx, const char *sentence)
 	table_put_json(f->table.out, sentence);
 }
 
-/* How often each event by name came. All is read, if the recording can have some: it has their types. */
+/* Counts events by name. Reads the whole recording if its types tell that it can have some. */
 static int put_events(struct facts *f, struct uft_stream *st, uint32_t tracer)
 {
 	const struct uft_event_table *types = uft_stream_events(st);

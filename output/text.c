@@ -2,7 +2,7 @@
 /*
  * text.c - the kernel's `trace` file: headers, contexts, the lines of the function tracer
  *
- * What it is: the text that scripts and people know from /sys/kernel/tracing/trace, byte for byte, of any
+ * It prints the text that scripts and people know from /sys/kernel/tracing/trace, byte for byte, of any
  * stream. graph.c, the other half, draws the call tree. It is a printer: it keeps no history beyond what
  * the kernel's own printer keeps per CPU.
  *
@@ -163,7 +163,7 @@ static void put_mark(struct uft_printer *t, const struct uft_event *ev)
 	emit_buf_end(&t->buf, p + n + 1);
 }
 
-/* Of an event of the session's own, or one that has a name. */
+/* Prints an event of the session, or one that has a name. */
 static void put_data(struct uft_printer *t, const struct uft_event *ev)
 {
 	if (UFT_EVENT_IS_NAMED(ev->data) && t->flags & TEXT_FORM && !t->row->is_tree)
@@ -380,7 +380,7 @@ int uft_text_run(struct uft_printer *t, size_t max)
 	return t->buf.error ? t->buf.error : n != 0;
 }
 
-/* What the text lacks, behind all of it. */
+/* Prints what is missing from the text, behind all of it. */
 static void put_missed(struct uft_printer *t)
 {
 	uint64_t missed = t->flags & UFT_TEXT_NO_HEADER ? 0 : uft_stream_missed_stacks(t->src.st);
@@ -422,7 +422,7 @@ void uft_text_close(struct uft_printer *t)
 	free(t);
 }
 
-/* All of a file. */
+/* Prints all events of a file. */
 static void print_events(struct uft_printer *t)
 {
 	const struct uft_event *ev;

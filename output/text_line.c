@@ -70,7 +70,7 @@ char *text_seconds(struct uft_printer *t, char *p, uint64_t ts_ns)
 	return p;
 }
 
-/* Of a clock that is no time ` %12llu: `. */
+/* Writes a time; of a clock that is no time ` %12llu: `. */
 char *text_time(struct uft_printer *t, char *p, uint64_t ts_ns)
 {
 	if (!t->is_plain)
@@ -134,7 +134,7 @@ char *text_context(struct uft_printer *t, char *p, const struct uft_event *ev)
 	return text_put_context(t, p, c, task, ev);
 }
 
-/* What the option fields makes of a call: the names are those of events/ftrace/function/format. */
+/* Writes a call as the option fields shows it: the names are those of events/ftrace/function/format. */
 static char *put_fields(char *p, const struct uft_event *ev, const struct emit_text *name,
 			const struct emit_text *caller)
 {

@@ -16,7 +16,7 @@ struct text_row {
 	int is_tree;		/* lines are drawn: what is no call is a comment, and there are no raw forms */
 	/* All but marks and losses. */
 	void (*take)(struct uft_printer *t, const struct uft_event *ev);
-	/* What an event of the innermost call says; NULL: nothing is printed. */
+	/* prints an event of the innermost call; NULL: nothing is printed */
 	void (*data)(struct uft_printer *t, const struct uft_event *ev);
 	/* A line of @n bytes that is of no call, without its newline; NULL: behind task, CPU and time. */
 	void (*line)(struct uft_printer *t, const struct uft_event *ev, const char *text, size_t n);

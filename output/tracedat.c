@@ -2,7 +2,7 @@
 /*
  * tracedat.c - a stream as trace.dat, the file of trace-cmd and KernelShark
  *
- * What it is: the same calls as the kernel's function and function_graph tracers would have left in their ring
+ * It has the same calls as the kernel's function and function_graph tracers would have left in their ring
  * buffers, in the file that stock tools read. Written without their libraries.
  *
  * Objects: struct dat owns the spool (spool.h), the address space (datsyms.h) and one struct dat_cpu per CPU
@@ -12,7 +12,7 @@
  *
  *	event --> record in the CPU's page --> chunk --(zstd)--> lane of the spool ==> the file
  *
- * What becomes of the events: krecord.c. A function that was dropped by --budget is a print before the first
+ * krecord.c makes records of the events. A function that was dropped by --budget is a print before the first
  * event after it.
  *
  * A task that did exec has its last name.

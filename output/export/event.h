@@ -40,7 +40,7 @@ static inline int export_is_event(const struct uft_event *ev)
 	       (ev->kind == UFT_EV_DATA && UFT_EVENT_IS_OWN(ev->data) && ev->data != UFT_EVENT_STACK);
 }
 
-/* Of an export_is_event(): fills @e, which is valid as long as the stream is open. */
+/* Fills @e for an event that export_is_event() accepts; valid as long as the stream is open. */
 void export_event_make(struct export_event *e, const struct uft_event *ev);
 /* The fields as a JSON object. */
 void export_event_json(FILE *out, const struct export_event *e);

@@ -2,7 +2,7 @@
 /*
  * folded.c - folded stacks: a line for each call path, `main;work;leaf 1234`, the number being its own time in ns
  *
- * What flamegraph.pl, speedscope, inferno and others read. The numbers of all lines add up to the time of the
+ * Input for flamegraph.pl, speedscope, inferno and others. The numbers of all lines add up to the time of the
  * outermost calls. In a name `;` becomes `:` and control bytes become `?`; losses are one line `[N records
  * lost] 0`.
  */
@@ -61,7 +61,7 @@ static int put_paths(const struct agg *a, FILE *out)
 	return 0;
 }
 
-/* What the user wants of debug information. */
+/* Adds the debug information that the user asked for. */
 static int add_source(struct agg *a, const struct uft_export_opts *o, struct uft_error *err)
 {
 	struct agg_source source = { .err = err };

@@ -2,7 +2,7 @@
 /*
  * otlp.c - traces of OpenTelemetry: a span for each call, as one TracesData message of opentelemetry-proto (trace/v1)
  *
- * What a collector takes at /v1/traces as application/x-protobuf. An outermost call and all calls in it are a
+ * The body for a collector's /v1/traces, application/x-protobuf. An outermost call and all calls in it are a
  * trace. Spans of a task are collected and go out as ResourceSpans of its process: repeated fields of a
  * message may be written one after the other. Times are ns since the epoch: the wall clock when the recording
  * began, plus the exact time since the first event. A call that was left without return has the attribute

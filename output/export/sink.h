@@ -28,7 +28,7 @@ int export_sink_open(struct export_sink *s, const char *path, struct uft_error *
  * s->out is NULL.
  */
 int export_sink_reserve(struct export_sink *s, const char *path, struct uft_error *err);
-/* Of a directory that is not there yet, or empty: its two files, s->out and s->second. */
+/* Opens the two files of a directory that does not exist, or is empty: s->out and s->second. */
 int export_sink_open_dir(struct export_sink *s, const char *path, const char *first, const char *second,
 			 struct uft_error *err);
 /*

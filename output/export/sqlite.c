@@ -127,7 +127,7 @@ static int load(struct sqlite *q)
 	return 0;
 }
 
-/* What the library said last, as a sentence and a negative errno. */
+/* Makes a message of the library's last error, and returns a negative errno. */
 static int fail(struct sqlite *q, const char *path)
 {
 	int code = q->extended_errcode(q->db) & 0xff, error = q->system_errno(q->db);

@@ -78,7 +78,7 @@ uint32_t agg_node_new(struct agg *a, uint32_t parent, uint32_t func)
 	return i;
 }
 
-/* What stands for all further paths below @parent: so that its time lies within that of those who called it. */
+/* The node for all further paths below @parent, so that their time stays within their callers' time. */
 static uint32_t more_paths(struct agg *a, uint32_t parent)
 {
 	uint32_t func = agg_func_get(a, MORE_KEY, "[more paths]", ""), i;

@@ -83,7 +83,7 @@ int agg_add_threads(struct agg *a, struct uft_stream *st, enum uft_by by, unsign
 /* Links the children of each node, the one with the longest total first, and sums up what groups hold. */
 void agg_finish(struct agg *a);
 
-/* Of each node the calls of it and of all below it, to be freed. NULL: no memory. */
+/* For each node the number of calls of it and of all nodes below it; the caller frees it. NULL: no memory. */
 uint64_t *agg_calls_below(const struct agg *a);
 
 /* The value of the calls' durations that @percent of them do not exceed, off by at most 1.6 %. */

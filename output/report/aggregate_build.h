@@ -47,7 +47,7 @@ struct agg_build {
 	uint32_t (*pool)[HIST_SUB];
 	uint32_t npool, cap_pool;
 	uint32_t unused[65];	/* by blocks: the first of what was left, + 1; each names the next in its first word */
-	/* Of the stream that is added */
+	/* Of the stream that is being added */
 	uint32_t *func_of;	/* by uft_sym.index: function + 1 */
 	uint32_t nfunc_of;
 	uint32_t *met, nmet, cap_met;	/* uft_sym.index of the symbols, in the order in which they were met */

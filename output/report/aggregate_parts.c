@@ -139,7 +139,7 @@ static int join_open_calls(struct joint *j)
 	return !nopen;
 }
 
-/* How many nodes the whole would have; the nodes of the part that it has already are known then. */
+/* Counts the nodes of the whole tree; afterwards the part's own nodes are known. */
 static uint64_t find_nodes(struct joint *j)
 {
 	uint64_t n = j->all->nnodes;

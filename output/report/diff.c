@@ -299,7 +299,7 @@ static void put_summary(FILE *out, const struct uft_diff *d, double a, double b)
 			d->side[0].lost, d->side[1].lost);
 }
 
-/* What the reader must know of the rows. */
+/* Prints notes that the reader of the rows needs. */
 static void put_notes(FILE *out, const struct uft_diff *d, size_t nhidden, const struct uft_report_opts *o)
 {
 	int is_more = 0;

@@ -5,7 +5,7 @@
  * Sources: a graph stream is added up call by call; a function stream gives hits only; a recording of the
  * profile tracer brings finished sums (uft_stream_profile()).
  *
- * What the columns mean
+ * Columns:
  *   calls	calls that began, and calls without a recorded entry (orphans, tracing_thresh)
  *   total	time between entry and return, callees included. Of a recursive function only the outermost
  *		call of a task counts, so that no moment is counted twice and total never exceeds the run
@@ -28,7 +28,7 @@
 #include "output/report/profile.h"
 #include "output/report/table.h"
 
-/* What a source boils down to, for sorting and printing. */
+/* The figures of one row, for sorting and printing. */
 struct row {
 	const char *name;
 	uint64_t calls, total, self, min, max, p50, p99;

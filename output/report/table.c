@@ -46,7 +46,7 @@ unsigned table_utf8(const char *text)
 	return n;
 }
 
-/* Of a character of at most three bytes. */
+/* The code point of a character of at most three bytes. */
 static unsigned code_point(const unsigned char *s, unsigned n)
 {
 	return n == 1 ? s[0] : n == 2 ? (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu) :
@@ -72,7 +72,7 @@ void table_put_json(FILE *out, const char *s)
 	putc('"', out);
 }
 
-/* What a spreadsheet takes for a formula, which it carries out; names of functions come from others. */
+/* Would a spreadsheet carry the text out as a formula? Names of functions come from others. */
 static int is_formula(const char *s)
 {
 	return *s && strchr("=+-@\t\r", *s) != NULL;

@@ -330,7 +330,7 @@ static void put_row(struct table *t, const struct columns *c, const struct agg *
 	free(text);
 }
 
-/* What the reader must know of the figures. */
+/* Prints a note on the figures, if @n is not 0. */
 static void put_note(FILE *out, uint64_t n, const char *one, const char *many)
 {
 	if (n)
@@ -368,7 +368,7 @@ static void put_notes(FILE *out, const struct agg *a, uint64_t nhidden, const st
 		fputs("# short calls were not recorded (--thresh), and entries neither: callers are not known\n", out);
 }
 
-/* How many nodes there are below @top. */
+/* Counts the nodes below @top. */
 static uint64_t count_below(const struct agg *a, uint32_t top)
 {
 	uint64_t n = 0;
@@ -532,7 +532,7 @@ static int make_view(struct agg *to, const struct agg *a, enum uft_tree_view vie
 	return ret;
 }
 
-/* What debug information was not there, for the end of a text. */
+/* Missing debug information, for the end of a text. */
 struct source_notes { FILE *f; char *text; size_t n; };
 
 static void add_note(void *ctx, const char *object, const char *why)
