@@ -33,7 +33,7 @@ static char *strip(char *text)
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-/* Of this action's own text; NULL stays. */
+/* Keeps a copy of the action's text; NULL stays NULL. */
 static int keep(char **to, const char *text)
 {
 	*to = strdup(text);

@@ -124,7 +124,7 @@ static void put_key(struct filling *to, const struct hist_field *f)
 	}
 }
 
-/* What actions kept: the value that decides, by its handler and variable, and the variables of save(). */
+/* Prints the values that actions kept: the deciding value, by its handler and variable, and the variables of save(). */
 static void put_kept(struct filling *to)
 {
 	const struct uft_hist *h = to->h;

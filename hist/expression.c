@@ -33,7 +33,7 @@ int variable_is_there(const struct uft_hist *h, const char *name)
 	return 0;
 }
 
-/* Of the event's histograms the first that has it. */
+/* The first of the event's histograms that has the variable. */
 static struct hist_field *variable_of_event(const struct uft_hist_set *set, const struct uft_event_type *type,
 					    const char *name, struct uft_hist **of)
 {
@@ -48,7 +48,7 @@ static struct hist_field *variable_of_event(const struct uft_hist_set *set, cons
 	return NULL;
 }
 
-/* Of the events that onmatch() names. *is_wrong: of two. */
+/* The variable of an event that onmatch() names. *is_wrong: two events have it. */
 static struct hist_field *variable_of_match(struct uft_hist *h, const char *name, struct uft_hist **of, int *is_wrong)
 {
 	struct hist_field *found = NULL;
@@ -75,7 +75,7 @@ static struct hist_field *variable_of_match(struct uft_hist *h, const char *name
 	return found;
 }
 
-/* Of all events but this: of two none. */
+/* The variable of any other event; none if two have it. */
 static struct hist_field *variable_of_any(struct uft_hist *h, const char *name, struct uft_hist **of)
 {
 	const struct uft_event_type *type = NULL;

@@ -76,7 +76,7 @@ static int set_type(struct hist_field *f, const char *type, uint32_t size, int i
 	return f->type ? 0 : -ENOMEM;
 }
 
-/* Of the event's own field: "char[16]", as the kernel calls the type of an array. */
+/* Sets the type of the event's own field: "char[16]", as the kernel names the type of an array. */
 static int set_field_type(struct hist_field *f)
 {
 	const struct uft_event_field *e = f->field;

@@ -146,7 +146,7 @@ static int split_variables(struct uft_hist *h)
 	return 0;
 }
 
-/* What an expression is made of goes with changing its text: the parts are kept. */
+/* Makes a field of a copy of the text, because parsing an expression changes its text. */
 static int make_field(struct uft_hist *h, const char *text, uint32_t flags, const char *var, struct hist_field **out)
 {
 	char *copy = strdup(text);

@@ -75,7 +75,7 @@ int uft_hist_row(const struct uft_hist *h, struct uft_hist_row *out)
 	return 1;
 }
 
-/* Of a key of @row's map the table's own, of which a text may be longer, or, without its 0, shorter. */
+/* Makes the table's key of a key in @row's map. A text there may be longer or, without its 0, shorter. */
 static void make_key(const struct uft_hist *h, const struct uft_hist_row *row, const uint64_t *from, uint64_t *key)
 {
 	memset(key, 0, 8 * h->key_words);

@@ -72,7 +72,10 @@ static long text_length(const char *type)
 	return n > UFT_SYNTH_TEXT || *end ? -1 : (long)n;
 }
 
-/* Of the whole type, "unsigned long[]". 0; -EINVAL: there is no such type; -ERANGE: a text of no such length. */
+/*
+ * Sets the kind by the whole type, "unsigned long[]". 0; -EINVAL: no such type; -ERANGE: a text cannot have that
+ * length.
+ */
 static int set_kind(struct uft_synth_field *f)
 {
 	int i = find_number(f->type);

@@ -203,7 +203,7 @@ static void put_value(const struct hist_field *f, const char *name, const struct
 	}
 }
 
-/* What save() kept, and of which value. */
+/* Prints the values that save() kept, and the value that they belong to. */
 static void put_saved(const struct uft_hist *h, const struct action *a, const uint64_t *element,
 		      const struct uft_hist_sink *to)
 {

@@ -80,14 +80,14 @@ static int is_key(const struct uft_hist_map *map, const uint64_t *element, const
 	return 1;
 }
 
-/* Its element, of what stands in a slot; NULL: none, or none that the map has. */
+/* The element whose number is in a slot; NULL: none, or none of the map's. */
 static uint64_t *element_of(const struct uft_hist_map *map, uint32_t e)
 {
 	return e - 1 < 1u << map->bits /* GUARD(hist_map_element, e && e != NO_ELEMENT) */ ? element_at(map, e - 1) :
 		NULL;
 }
 
-/* What stands in a slot with the key's hash; 0: it does not come. */
+/* Waits for the element's number in a slot with the key's hash; 0: it does not come. */
 static uint32_t await(const struct uft_hist_slot *s)
 {
 	uint32_t e = __atomic_load_n(&s->element, __ATOMIC_ACQUIRE);

@@ -10,7 +10,7 @@ static int is_good_number(const struct uft_hist_number *n)
 	       (n->make != UFT_HIST_BUCKET || n->width);
 }
 
-/* Of the record; a thread's name is the session's. */
+/* Is the text one of the record? A thread's name is known to the session only. */
 static int is_good_text(const struct uft_hist_number *n)
 {
 	if (n->load == UFT_LOAD_BYTES)

@@ -40,7 +40,7 @@ struct uft_hist_row {
 };
 _Static_assert(sizeof(struct uft_hist_row) == 16 + 16 * (UFT_HIST_ROW_KEYS + UFT_HIST_ROW_SUMS), "rows travel");
 
-/* Of one key. */
+/* The number of words of one key. */
 static inline uint32_t uft_hist_key_words(const struct uft_hist_number *n)
 {
 	return n->words ? n->words : 1;
@@ -58,7 +58,7 @@ static inline uint64_t uft_hist_log2(uint64_t v)
 /* 1: it may be followed, and its map lies within @bytes. */
 int uft_hist_row_is_good(const struct uft_hist_row *row, uint64_t bytes);
 uint32_t uft_hist_row_facts(const struct uft_hist_row *row);	/* enum uft_facts that it needs: all must be known */
-/* Of a good row, with its region. */
+/* The map of a checked row, in its region. */
 struct uft_hist_map uft_hist_row_map(const struct uft_hist_row *row, void *region);
 /* Counts the record: 1. 0: the map has no room for its key, or the key for a text. */
 int uft_hist_row_count(const struct uft_hist_row *row, void *region, const struct uft_record *r);

@@ -36,7 +36,7 @@ static inline int64_t load_number(unsigned load, uint32_t at, const struct uft_r
 	return is_signed ? (int8_t)*p : (int64_t)*p;
 }
 
-/* Of UFT_LOAD_DATA_LOC or _REL_LOC. Where the word, or the bytes, are not all in the record: none. */
+/* The bytes of UFT_LOAD_DATA_LOC or _REL_LOC. None if the word, or the bytes, are not all in the record. */
 static inline const uint8_t *load_dynamic(unsigned load, uint32_t at, const struct uft_record *r, uint32_t *n)
 {
 	uint32_t word, bytes, from;

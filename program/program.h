@@ -13,7 +13,8 @@
  * "accept", which stands in the step: a target may so record what a reader leaves out, never the other way.
  *
  * The caller of uft_program_run() has verified the program (uft_program_is_good()): each place that it names lies in
- * the largest record or in its own constants. A record may be shorter than the fields that the program asks for; what is not there is 0, or "".
+ * the largest record or in its own constants. A record may be shorter than the fields that the program asks for; what
+ * is not there is 0, or "".
  *
  * Context: any; nothing here has a libc, a lock or memory of its own.
  */
@@ -44,7 +45,7 @@ enum uft_load {			/* a value of a record */
 #define UFT_LOAD_IS_NUMBER(load)	((load) <= UFT_LOAD_CPU)
 
 enum uft_step_op {
-	/* Of numbers; `value`: what they are compared with */
+	/* of numbers; `value`: the number to compare with */
 	UFT_STEP_EQ,
 	UFT_STEP_LT, UFT_STEP_LE,	/* signed */
 	UFT_STEP_ULT, UFT_STEP_ULE,

@@ -35,13 +35,13 @@ static uint32_t compared(const struct uft_step *s)
 	return n < field ? n : field;
 }
 
-/* Of numbers that hold @n bytes of text: the last one may share some with the one before. */
+/* The size of the numbers for @n bytes of text: the last number may share bytes with the one before. */
 static uint32_t size_of_part(uint32_t n)
 {
 	return n >= 8 ? 8 : n >= 4 ? 4 : n >= 2 ? 2 : 1;
 }
 
-/* How many quick steps it becomes; 0: it cannot be any. */
+/* The number of quick steps of a step; 0: it cannot become any. */
 static uint32_t steps_of(const struct uft_step *s)
 {
 	unsigned load = s->load & ~UFT_STEP_MAYBE_NO;
