@@ -6,7 +6,7 @@
 #include "output/export/event.h"
 #include "view/event_name.h"
 
-/* What belongs to a call. */
+/* The name of an event that belongs to a call. */
 static const char *name_of_data(const struct uft_event *ev, char buf[VIEW_NAME_ROOM])
 {
 	const unsigned long long w[] = {ev->word[0], ev->word[1], ev->word[2], ev->word[3]};

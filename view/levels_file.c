@@ -135,7 +135,7 @@ struct reading {
 	struct levels *v;
 };
 
-/* How many elements of at least @bytes follow, @max at most. */
+/* Reads the number of the elements that follow, of at least @bytes each and @max at most. */
 static uint32_t get_count(struct wire_in *in, size_t bytes, uint32_t max)
 {
 	uint32_t n = wire_get_u32(in);

@@ -64,13 +64,13 @@ struct cpu_state {
 	uint32_t row, is_busy;
 	uint32_t is_told; /* sched_switch says which task it has: it is not gone where no event comes */
 	uint64_t start, last;
-	/* Of a part: the CPU had its first task already before, perhaps. */
+	/* of a part: the CPU may have had its first task before */
 	enum { FIRST_NONE, FIRST_LASTS, FIRST_ENDED } has_first;
 	uint32_t first_row;
 	uint64_t first_start, first_last;
 };
 
-/* What a part does to calls that were open when it began, in the order of time: lod_join.c does it. */
+/* A change that a part makes to calls that were open when it began, in the order of time: lod_join.c makes it. */
 struct early {
 	enum { EARLY_CALL, EARLY_TASK } kind;
 	/* CALL: row, lane, name. TASK: calls of the row are of this one from here on */

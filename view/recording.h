@@ -63,7 +63,7 @@ struct tiles_asked {
 	size_t nrows;
 	int is_packed; /* spans as varints behind the JSON */
 };
-/* What it needs. While the index of the filter is being made: state "working", and *is_packed is 0. */
+/* The data of a picture. While the index of the filter is being made: state "working", and *is_packed is 0. */
 int view_tiles(const struct sources *s, const struct tiles_asked *q, struct json *j, int *is_packed, const char **why);
 /* Events @first and following of those that match. */
 int view_list(const struct sources *s, const char *filter, uint64_t first, uint32_t count, struct json *j,

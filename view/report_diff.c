@@ -39,7 +39,7 @@ static void put_pair(struct json *j, const struct agg *const side[2], uint32_t i
 	json_raw(j, "]");
 }
 
-/* Of the larger side. */
+/* The value of the larger side. */
 static uint64_t larger(const struct agg *const side[2], uint32_t i)
 {
 	return side[0]->node[i].total > side[1]->node[i].total ? side[0]->node[i].total : side[1]->node[i].total;

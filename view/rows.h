@@ -30,7 +30,7 @@ struct rows {
 
 int rows_init(struct rows *t); /* 0 or -ENOMEM */
 void rows_free(struct rows *t);
-/* Of a thread: its row, made if there is none. @comm, if it is known, is its name from now on. */
+/* The row of a thread, made if there is none. @comm, if known, is its name from now on. */
 uint32_t rows_get(struct rows *t, uint32_t pid, uint32_t tid, uint32_t ppid, const char *comm);
 int rows_at(struct rows *t, uint32_t i, struct row *out); /* 0: there is none */
 uint32_t rows_count(struct rows *t);

@@ -109,7 +109,7 @@ static enum MHD_Result send_bytes(struct MHD_Connection *c, unsigned status, con
 	return send_response(c, status, type, mhd.response(n, (void *)p, MHD_RESPMEM_MUST_COPY));
 }
 
-/* All of @j, whose memory is the response's from here on. */
+/* Sends @j, whose memory belongs to the response from here on. */
 static enum MHD_Result send_own(struct MHD_Connection *c, const char *type, struct json *j)
 {
 	struct MHD_Response *r = mhd.response(j->n, j->p, MHD_RESPMEM_MUST_FREE);
@@ -317,7 +317,7 @@ static int ask_plot(struct question *q)
 	return ask_report(q, &(struct report_question){.kind = REPORT_PLOT, .width = (uint32_t)width, .text = text});
 }
 
-/* Of a call, which has a depth and begins with the range, or of the event there that has the name. */
+/* Asks for details of a call, which has a depth and begins with the range, or of the event there that has the name. */
 static int ask_details_of(struct question *q, enum report_kind kind)
 {
 	const char *depth = arg(q->c, "depth");

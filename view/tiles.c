@@ -113,7 +113,7 @@ static void put_names(struct names *names, struct tile_out *o)
 	json_raw(o->j, "}");
 }
 
-/* Of one recording, whose number in rows is @place; what is asked of it is at the same time the range. */
+/* One recording's part of a picture: its view, levels, and the range to draw. */
 struct tile_part {
 	struct view *v;
 	const struct lod *lod;
@@ -145,7 +145,7 @@ static void put_rows(const struct tile_part *part, uint32_t place, uint64_t pixe
 	}
 }
 
-/* How many bytes of spans there are, in front of them: little endian. */
+/* Writes the number of bytes of spans in front of them, little endian. */
 static void put_size(struct json *packed)
 {
 	for (size_t i = 0; i < PACKED_HEAD && !packed->err; i++)

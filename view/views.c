@@ -101,7 +101,7 @@ static int describe(struct recording *r, struct uft_stream *st, const struct mak
 	return info_describe(r, st);
 }
 
-/* What an earlier opening made of the whole recording, beside its index. */
+/* Reads the levels that an earlier opening made of the whole recording, beside its index. */
 static int read_levels(struct recording *r, struct uft_stream *st, struct making *m)
 {
 	struct levels kept;
