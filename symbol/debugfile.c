@@ -75,6 +75,12 @@ static void debugdata_load(struct uft_object *obj)
 	priv->nextra++;
 }
 
+/*
+ * A debug file without a build-id is known by its checksum, which costs its whole size, though nearly all of that may
+ * be a hole. Larger ones are not used.
+ */
+#define DEBUGLINK_MAX_BYTES	(256ull << 20)
+
 /* CRC-32 as .gnu_debuglink has it (IEEE 802.3). */
 static uint32_t debuglink_crc(const uint8_t *p, size_t len)
 {
@@ -107,7 +113,8 @@ static int debugfile_open(const struct uft_object *obj, const char *path, const 
 	if (n && obj->build_id_len)
 		fits = n == obj->build_id_len && !memcmp(id, obj->build_id, n);
 	else
-		fits = crc && debuglink_crc(v->data, v->size) == *crc;
+		fits = crc && v->size <= DEBUGLINK_MAX_BYTES /* GUARD(debuglink_bytes) */ &&
+		       debuglink_crc(v->data, v->size) == *crc;
 	if (fits && v->eh.e_type == obj->type)
 		return 1;
 	elf_close(v);

@@ -182,6 +182,12 @@ gcc -O2 -g $pfe=5 p.c -o p && objcopy --only-keep-debug p p.debug && objcopy --s
 mkdir -p .debug && mv p.debug .debug/ && expect "debuglink in .debug" "nops=4 | $all | tables=4,0" q
 gcc -O3 -g $pfe=5 -DOTHER p.c -Wl,--build-id=0x1234 -o r && objcopy --only-keep-debug r .debug/p.debug &&
 	expect "debug file of another build" "nops=4 | $none | tables=4,0" q
+# By its checksum alone: only as far as that is cheap. The part that is stored keeps it from being a mere hole.
+gcc -O2 -g $pfe=5 -Wl,--build-id=none p.c -o r && objcopy --only-keep-debug r r.debug && objcopy --strip-all --add-gnu-debuglink=r.debug r q &&
+	expect "debuglink without a build-id" "nops=4 | $all | tables=4,0" q
+head -c 8388608 /dev/zero >>r.debug && truncate -s 257M r.debug && objcopy --strip-all --add-gnu-debuglink=r.debug r q &&
+	expect "a large debug file without a build-id" "nops=4 | $none | tables=4,0" q
+rm -f r.debug
 if command -v xz >/dev/null; then
 	rm -rf .debug
 	objcopy --only-keep-debug -S -K f -K main -K helper -K many p mini && strip -R .comment mini -K f -K main -K helper -K many
