@@ -20,8 +20,8 @@ int dat_is_file(int fd);
  * @path: its name, for messages; the recording is made in its directory, or in $TMPDIR
  * @out: a descriptor of the recording, which has no other name
  *
- * Returns 0, or with a message: -EBADMSG (the file makes no sense), -EPROTONOSUPPORT (a form that is not read),
- * -ENOMEM, or what reading and writing returned.
+ * Returns 0, or with a message: -EBADMSG (the file makes no sense), -EPROTONOSUPPORT (a form that is not
+ * read), -ESTALE (somebody wrote to it meanwhile), -ENOMEM, or what reading and writing returned.
  */
 int dat_import(int fd, const char *path, int *out, struct uft_error *err);
 

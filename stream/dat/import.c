@@ -770,7 +770,7 @@ static void import_free(struct import *im)
 	dat_layout_free(&im->l);
 }
 
-int dat_import(int fd, const char *path, int *out, struct uft_error *err)
+static int import(int fd, const char *path, int *out, struct uft_error *err)
 {
 	struct import im = {.fd = -1, .first = UINT64_MAX};
 	int ret = dat_layout_read(&im.l, fd, path, err);
@@ -798,4 +798,24 @@ int dat_import(int fd, const char *path, int *out, struct uft_error *err)
 		*out = im.fd;
 	import_free(&im);
 	return ret;
+}
+
+/* Its pages have no checksums: a file that was written to since may have lost any of them. */
+int dat_import(int fd, const char *path, int *out, struct uft_error *err)
+{
+	struct stat was, is;
+	int ret;
+
+	*out = -1;
+	if (fstat(fd, &was))
+		return uft_fail(err, -errno, "%s: %s", path, strerror(errno));
+	ret = import(fd, path, out, err);
+	/* GUARD(dat_changed, 1) */
+	if (!fstat(fd, &is) && is.st_size == was.st_size && is.st_mtim.tv_sec == was.st_mtim.tv_sec &&
+	    is.st_mtim.tv_nsec == was.st_mtim.tv_nsec)
+		return ret;
+	if (*out >= 0)
+		close(*out);
+	*out = -1;
+	return uft_fail(err, -ESTALE, WIRE_CHANGED, path);
 }

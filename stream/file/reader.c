@@ -296,9 +296,7 @@ int rd_check_file(const struct rd_file *f, struct uft_error *err)
 {
 	if (!f->is_changed)
 		return 0;
-	return uft_fail(err, -ESTALE,
-			"%s was cut off or overwritten while it was read, and the rest cannot be had (keep others from writing to it, and try again)",
-			f->path);
+	return uft_fail(err, -ESTALE, WIRE_CHANGED, f->path);
 }
 
 static int rd_open_file(struct rd_file *f, const char *path, struct uft_error *err)

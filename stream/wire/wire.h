@@ -47,6 +47,9 @@ static inline uint64_t wire_word(const uint8_t *p)
 }
 
 uint64_t wire_sum(const void *p, size_t n);		/* XXH64, seed 0 */
+/* The sentence about a file that a stream cannot be read to its end of, since somebody else wrote to it. */
+#define WIRE_CHANGED "%s was cut off or overwritten while it was read, and the rest cannot be had " \
+		     "(keep others from writing to it, and try again)"
 /* Reads exactly @n bytes of a file at @at. 0, -EBADMSG: the file is shorter; or another negative errno. */
 int wire_read_at(int fd, void *to, size_t n, uint64_t at);
 
