@@ -378,14 +378,19 @@ static uint64_t note(const struct detaching *l, struct remote *r)
 	return r->guard;
 }
 
+/* Another session that stops all tasks of the process for a moment has the agent, too. */
 static int stop_agent(const struct detaching *l, struct user_regs_struct *regs)
 {
 	uint64_t since = now_ns(), deadline = since + patience_ns(ANSWER_MS);
+	uint64_t taken = since + TASK_STOP_MS * 1000000ull;
 	int sig = 0, ret;
 
-	do
-		ret = task_stop(l->agent, &sig);
-	while (ret == -EAGAIN && now_ns() < deadline);
+	while ((ret = task_stop(l->agent, &sig))) {
+		if (ret == -EPERM && now_ns() < taken)
+			nanosleep(&(struct timespec){ .tv_nsec = LOOK_MIN_NS }, NULL);
+		else if (ret != -EAGAIN || now_ns() >= deadline)
+			break;
+	}
 	patience_use(since, ret);
 	if (!ret && ptrace(PTRACE_GETREGS, l->agent, 0, regs) < 0)
 		ret = -errno;

@@ -219,8 +219,13 @@ int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *out, st
 
 int uft_session_attach(struct uft_session *s, pid_t pid, struct uft_error *err)
 {
+	int ret;
+
 	if (!s->arena.is_linked)
 		return uft_fail(err, -ENOENT, "the session is over");
 	guard_await(s);
-	return attach_process(s, pid, err);
+	ret = attach_process(s, pid, err);
+	if (ret == -EBUSY)
+		session_detach(s, pid);		/* it is a target if another session took it meanwhile */
+	return ret;
 }

@@ -13,6 +13,8 @@
  *	map	map the blob and memory for the agent's stack, and make the agent: remote_call.h
  *	resume	restore registers and signal mask; the interrupted system call continues
  *	meet	take the agent's socket by pidfd_getfd(), and send it the arena
+ *	look	for the memory of another session, which came at the same moment: of two that find each other the
+ *		one with the higher number leaves, and the other one waits for that
  *	arm	hooks, then sites (arm_stopped.c for those that need a stop of all threads)
  *
  * The interrupted system call. The stop makes the kernel leave the call with a restart code in rax. The kernel starts
@@ -56,6 +58,7 @@
 #define AUXV_PAIR	16u		/* bytes of an entry */
 #define TRIES		5		/* of an attach, while the process starts or executes other programs */
 #define VFORK_MS	2000
+#define OTHERS_MS	3000		/* for another session to leave, which came at the same moment */
 #define LIST_MS		2000		/* for the loader to finish a change of its list */
 #define PTRACE_GET_RSEQ_CONFIGURATION_ 0x420f
 
@@ -640,6 +643,9 @@ int attach_process(struct uft_session *s, pid_t pid, struct uft_error *err)
 		struct target *t = NULL;
 		int ret = attach(&a, &t, err);
 
+		if (ret)
+			return ret;
+		ret = attachable_check_others(&a.info, OTHERS_MS, err); /* GUARD(attach_others, 0) */
 		if (ret)
 			return ret;
 		ret = arm_attached(&a, t);

@@ -97,30 +97,41 @@ static int is_session_alive(char *path, char *base)
 	return alive;
 }
 
-/* Returns 1 if the line names the file of a live session; @arg gets the number behind "session.". */
+/* Returns 1 if the line names the file of a live session other than ours; @arg gets the number behind "session.". */
 static int find_session(void *arg, char *line)
 {
 	char *at = strchr(line, '/'), *base = at ? strstr(at, "/session.") : NULL;
+	const int number = base ? atoi(base + strlen("/session.")) : 0;
 
-	if (!base || base == at || !strstr(at, "uft") || strstr(base, "(deleted)"))
+	if (!base || base == at || !strstr(at, "uft") || strstr(base, "(deleted)") || number == getpid())
 		return 0;
 	at[strcspn(at, "\n")] = '\0';
 	if (!is_session_alive(at, base))
 		return 0;
-	*(int *)arg = atoi(base + strlen("/session."));
+	*(int *)arg = number;
 	return 1;
+}
+
+int attachable_check_others(const struct procinfo *p, unsigned ms, struct uft_error *err)
+{
+	const uint64_t deadline = now_ns() + ms * 1000000ull;
+	int other;
+
+	while (proc_find_mapping(p->pid, find_session, &other)) {
+		if (other < getpid() || now_ns() >= deadline)
+			return uft_fail(err, -EBUSY,
+					"process %d (%s) is traced by another session already: uft process %d",
+					p->pid, p->comm, other);
+		nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+	}
+	return 0;
 }
 
 static int check_sessions(const struct uft_session *s, const struct procinfo *p, struct uft_error *err)
 {
-	int other;
-
 	if (process_maps_arena(s, p->pid))
 		return uft_fail(err, -EEXIST, "process %d (%s) is traced by this session already", p->pid, p->comm);
-	if (proc_find_mapping(p->pid, find_session, &other))
-		return uft_fail(err, -EBUSY, "process %d (%s) is traced by another session already: uft process %d",
-				p->pid, p->comm, other);
-	return 0;
+	return attachable_check_others(p, 0, err);
 }
 
 /* With a lease on /proc/PID/maps its mappings cannot be read, nor whether another session traces the process. */

@@ -15,6 +15,11 @@ struct procinfo;
  * the reason in @err.
  */
 int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, struct uft_error *err);
+/*
+ * 0; -EBUSY and the reason in @err: the process has the memory of another live session. One that has a higher number
+ * than ours gets @ms to leave.
+ */
+int attachable_check_others(const struct procinfo *p, unsigned ms, struct uft_error *err);
 
 /* ---- exec_inject.c --------------------------------------------------------------------------------- */
 
@@ -37,7 +42,10 @@ int start_no_slice(const struct uft_session *s, struct uft_error *err);
 
 /* ---- attach.c ---------------------------------------------------------------------------------- */
 
-/* Makes a running process a target and arms it. The guard must be ready. 0, or -errno and the reason in @err. */
+/*
+ * Makes a running process a target and arms it. The guard must be ready. 0, or -errno and the reason in @err; -EBUSY:
+ * another one traces it, and if it is a target by then, it has to be detached from.
+ */
 int attach_process(struct uft_session *s, pid_t pid, struct uft_error *err);
 
 /* ---- attach_finish.c --------------------------------------------------------------------------- */
