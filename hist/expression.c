@@ -48,7 +48,7 @@ static struct hist_field *variable_of_event(const struct uft_hist_set *set, cons
 	return NULL;
 }
 
-/* The variable of an event that onmatch() names. *is_wrong: two events have it. */
+/* The variable of an event that onmatch() names. *is_wrong: two onmatch() have it, even of one event. */
 static struct hist_field *variable_of_match(struct uft_hist *h, const char *name, struct uft_hist **of, int *is_wrong)
 {
 	struct hist_field *found = NULL;
@@ -60,7 +60,7 @@ static struct hist_field *variable_of_match(struct uft_hist *h, const char *name
 		struct uft_hist *in;
 		struct hist_field *v = type ? variable_of_event(h->set, type, name, &in) : NULL;
 
-		if (v && found && v != found) {
+		if (v && found) {
 			hist_fail(h, -EINVAL,
 				  "Variable name not unique, need to use fully qualified name (subsys.event.var) for variable",
 				  name);

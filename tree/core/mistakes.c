@@ -65,7 +65,8 @@ void error_note(struct uft_handle *h, const char *p, size_t n)
 	    !strcmp(path + strlen(path) - strlen("filter"), "filter")) {
 		path = "event filter parse error";	/* the kernel's words, for what it keeps of the text */
 		option = "";
-		text_strip(&p, &n);
+		while (n && isspace((unsigned char)p[n - 1]))
+			n--;
 	}
 	snprintf(where, sizeof(where), "%.*s%s", (int)strcspn(path, "%"), path, option);
 	error_put(h->at.in, where, what, p, n, h->wrong_at);

@@ -62,6 +62,8 @@ int uft_tree_hist_cells(struct uft_tree *t, uft_node node, char **words, size_t 
 	return ret;
 }
 
+#define COMMAND_BYTES	4096u	/* the kernel's bound: a write is shorter */
+
 /* Notes mistakes of a histogram or a filter in error_log, with the kernel's names for them. */
 static void note(struct uft_handle *h, const struct event_command *c)
 {
@@ -85,6 +87,10 @@ ssize_t store_event_trigger(struct uft_handle *h, const char *p, size_t n)
 	size_t len = n;
 	int ret;
 
+	if (n >= COMMAND_BYTES) {
+		h->wrong = "Command has more than 4095 bytes, as many as a kernel takes";
+		return -EINVAL;
+	}
 	text_strip(&from, &len);
 	c.text = memchr(from, '\0', len) ? NULL : strndup(from, len);
 	if (!c.text)

@@ -120,59 +120,73 @@ static int define(struct uft_handle *h, const char *command, const char *text)
 	return ret;
 }
 
-static size_t name_bytes(const char *p)
+static int do_synthetic(struct uft_handle *h, const char *line)
 {
-	return strcspn(p, " \t;");
-}
+	const char *command = line + strspn(line, " \t");
 
-static int do_synthetic(struct uft_handle *h, const char *command)
-{
 	if (*command == '!')
-		return remove_by_name(h->t, command + 1, name_bytes(command + 1));
+		return remove_by_name(h->t, command + 1, strcspn(command + 1, " \t"));
 	return define(h, command, command);
 }
 
-/* Skips `synthetic/`; NULL: another group. */
-static const char *skip_group(const char *p)
+/*
+ * `-:[GROUP/]NAME`, or `!` with anything and a `:` before that. @command: up to the first blank it says what is
+ * removed.
+ */
+static int remove_dynamic(struct uft_tree *t, const char *command)
 {
-	size_t n = strcspn(p, "/ \t");
+	size_t n = strcspn(command, " \t");
+	const char *colon = memchr(command, ':', n), *name = colon + 1, *group;
 
-	if (p[n] != '/')
-		return p;
-	return n == 9 && !memcmp(p, "synthetic", 9) ? p + 10 : NULL;
+	if (!colon || (*command == '-' && colon != command + 1))
+		return -EINVAL;
+	n -= (size_t)(name - command);
+	group = memchr(name, '/', n);
+	if (!n)
+		return -EINVAL;
+	if (group && (group != name + 9 || memcmp(name, "synthetic", 9)))
+		return -ENOENT;
+	n -= group ? (size_t)(group + 1 - name) : 0;
+	return remove_by_name(t, group ? group + 1 : name, n);
 }
 
-static int do_dynamic(struct uft_handle *h, const char *command)
+/* Its messages are the kernel's, which tests in this order: a command of one word has no group. */
+static int do_dynamic(struct uft_handle *h, const char *line)
 {
-	int is_not = command[0] == '!' || command[0] == '-';
-	const char *p = command + (command[0] == '!'), *text;
+	const char *command = line + strspn(line, " \t"), *text = command + 2;
 
-	if (command[0] == '-' ? p[1] != ':' : p[0] != 's' || p[1] != ':')
+	if (*line == '!' || *line == '-')
+		return remove_dynamic(h->t, line);
+	if (command[0] != 's' || command[1] != ':')
 		return -EINVAL;
-	text = skip_group(p + 2);
-	if (is_not && !p[2])
-		return -EINVAL;
-	if (is_not)
-		return text ? remove_by_name(h->t, text, name_bytes(text)) : -ENOENT;
-	if (!text)
+	if (!strpbrk(command, " \t"))
+		return refuse(h, -EINVAL, "Command must be of the form: <name> field[;field] ...", command, 0);
+	if (strchr(text, '/') && strncmp(text, "synthetic/", 10))
 		return refuse(h, -EINVAL, "Command must be of the form: s or -:[synthetic/]<name> field[;field] ...",
 			      command, 0);
+	text += strchr(text, '/') ? 10 : 0;
 	if (!*text || isspace((unsigned char)*text))
 		return refuse(h, -EINVAL, "Command must be of the form: <name> field[;field] ...", command, 0);
 	return define(h, command, text);
 }
 
+#define LINE_BYTES	4095u	/* the kernel's bound: a line with its \n is not longer */
+
 /* Runs each line, without the comment after #, until one is refused. */
 static ssize_t each_line(struct uft_handle *h, const char *p, size_t n,
-			 int (*one)(struct uft_handle *h, const char *command))
+			 int (*one)(struct uft_handle *h, const char *line))
 {
 	char *copy = memchr(p, '\0', n) ? NULL : strndup(p, n), *rest = copy, *line;
 	int ret = copy ? 0 : memchr(p, '\0', n) ? -EINVAL : -ENOMEM;
 
 	while (!ret && (line = strsep(&rest, "\n"))) {
+		if (strlen(line) + (rest != NULL) > LINE_BYTES) {
+			h->wrong = "Line has more than 4095 bytes, as many as a kernel takes";
+			ret = -EINVAL;
+			break;
+		}
 		line[strcspn(line, "#")] = '\0';
-		line += strspn(line, " \t");
-		if (*line)
+		if (line[strspn(line, " \t")])
 			ret = one(h, line);
 	}
 	free(copy);
