@@ -22,6 +22,7 @@
 #include "stream/file/writer_internal.h"
 
 #define WR_LAZY_NS	50000000ull
+#define WR_SAMPLE	4096u		/* bytes of a run that are looked at to tell how many records it has */
 #define WR_RETRIES	64		/* attempts to load commit and oldest as a pair */
 
 struct uft_ring wr_unused;
@@ -62,9 +63,15 @@ static void wr_retire(struct wr_ring *wr)
 	wr->unsaved++;
 }
 
-static void wr_estimate(struct uft_writer *w, uint64_t bytes)
+/*
+ * Adds the records of a run of @n bytes, as many as there are in its first bytes, @sample, in the same proportion: how
+ * long a record is depends on the tracer, and on the events.
+ */
+static void wr_estimate(struct uft_writer *w, const uint8_t *sample, size_t n, uint64_t position)
 {
-	w->stats.events += bytes / (w->opts.tracer == UFT_TRACER_FUNCTION ? 16 : 8);
+	size_t known = n < WR_SAMPLE ? n : WR_SAMPLE;
+
+	w->stats.events += known ? wr_count_records(sample, known, position, w->head.sub_bytes) * n / known : 0;
 }
 
 /* Returns where the bytes from wr->read on end. If no byte is at wr->read, first moves wr->read to the next ones. */
@@ -107,8 +114,7 @@ static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint
 			wr->read = commit;
 			break;
 		}
-		if (is_coded)
-			shared_read(w->copy, data, n);
+		shared_read(w->copy, data, is_coded || n < WR_SAMPLE ? n : WR_SAMPLE);
 		/*
 		 * Uncompressed bytes are written from the ring: the block's sum is wrong if the target changes them
 		 * meanwhile.
@@ -116,8 +122,8 @@ static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint
 		err = wr_run_write(w, s, ring, wr->read, is_coded ? w->copy : shared_address(data), n);
 		if (err)
 			return err;
+		wr_estimate(w, w->copy, n, wr->read);
 		wr->read += n;
-		wr_estimate(w, n);
 		/* The copy is done before the target may write there again. */
 		SHARED_STORE_RELEASE(&r->read, wr->read);
 	}
@@ -173,7 +179,7 @@ static int wr_drain_overwrite(struct uft_writer *w, const struct wr_slice *s, ui
 			err = wr_run_write(w, s, ring, wr->read + overtaken, w->copy + overtaken, n - overtaken);
 			if (err)
 				return err;
-			wr_estimate(w, n - overtaken);
+			wr_estimate(w, w->copy + overtaken, n - overtaken, wr->read + overtaken);
 		}
 		wr->read += n;
 		if (oldest > wr->read)

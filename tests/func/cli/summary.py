@@ -54,7 +54,10 @@ def summary(path, argv):
     r = subprocess.Popen([UFT] + argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     wait_for(lambda: size(path) > LARGE, "it is recorded")
     r.terminate()
-    said = r.communicate(timeout=SECONDS)[1]
+    judge(path, argv, r.communicate(timeout=SECONDS)[1])
+
+
+def judge(path, argv, said):
     m = re.search(r"uft: (about )?([0-9,]+) events in \S+ \(([0-9.]+) MB\)", said)
     if not m:
         return check("there is a summary", False, said)
@@ -76,6 +79,12 @@ def main():
         p.kill()
         p.wait()
         summary("r.uft", ["record", "-b", "1M", "-o", "r.uft", "./hot"])
+        # Events alone, which have their own lengths
+        events = os.path.join(TOP, "tests", "golden", "hist")
+        subprocess.run([os.environ.get("CC", "cc"), "-O1", "-pthread", "-I" + os.path.join(TOP, "include"), "-I" + events,
+                        "-I" + os.path.join(TOP, "include", "uft", "kernel"), "-o", "counted", os.path.join(events, "counted.c")], check=True)
+        argv = ["record", "-b", "1M", "-e", "app:req", "-o", "e.uft", "./counted", "fire", "2600000"]
+        judge("e.uft", argv, subprocess.run([UFT] + argv, stderr=subprocess.PIPE, text=True, timeout=SECONDS).stderr)
     finally:
         p.kill()
         os.chdir("/")
