@@ -215,7 +215,8 @@ int uft_tree_lookup(struct uft_tree *t, uft_node dir, const char *name, uft_node
 	int ret;
 
 	*out = 0;
-
+	if (strlen(name) >= UFT_TREE_NAME) /* GUARD(name_bound, 0) */
+		return -ENAMETOOLONG;
 	pthread_mutex_lock(&t->lock);
 	ret = place_of_dir(t, dir, &at);
 	if (!ret)

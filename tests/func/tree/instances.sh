@@ -14,7 +14,7 @@ inside 'ls -ld instances | cut -c1-10; mkdir instances/foo; echo $?; ls instance
 	touch instances/xx 2>$TMP/touch; ls instances; cat instances/foo/available_tracers instances/foo/set_ftrace_pid instances/foo/buffer_size_kb
 	for f in trace_pipe trace tracing_on options/raw set_ftrace_filter; do exec 5<instances/foo/$f; rmdir instances/foo 2>&1 | sed "s/.*: //"; exec 5<&-; done
 	echo function >instances/foo/current_tracer; rmdir instances/foo; echo "$? $(ls instances)"
-	n=$(printf %0255d 1); mkdir instances/$n && rmdir instances/$n; echo $?; mkdir instances/0$n 2>&1 | sed "s/.*: //"'
+	n=$(printf %0255d 1); mkdir instances/$n && rmdir instances/$n; echo $?; mkdir instances/0$n 2>&1 | sed "s/.*: //"; rmdir instances/0$n 2>&1 | sed "s/.*: //"'
 tracers=$(sed -n '/function_graph/p' out)
 case " $tracers " in *" function_graph "*" function nop "*) ;; *) fail "tracers: $tracers" ;; esac
 case " $tracers " in *" blk "*) fail "blk is for the top only" ;; esac
@@ -39,6 +39,7 @@ Device or resource busy
 Device or resource busy
 0 
 0
+File name too long
 File name too long"
 # Of the kernel's files of an instance, those that there are at the top; tracing_enabled is our alias.
 cat >kernel <<'KERNEL'
