@@ -43,7 +43,7 @@ export class Graph {
 	isDark = false;
 	drawn = 0;		/* pictures, for measurements */
 	drawTime = 0;
-	pending = 0;
+	pending = 0;		/* pictures that are due or asked for */
 	private info: Info | null = null;
 	private drops: { drop: Drop; t: number; group: number }[] = [];
 	private labels = new Map<number, string>();	/* of rows of tasks, by key */
@@ -220,12 +220,14 @@ export class Graph {
 		if (this.isDue)
 			return;
 		this.isDue = true;
+		this.pending++;
 		requestAnimationFrame(() => {
 			this.isDue = false;
-			if (!this.info)		/* what is known of the recording comes first */
-				return;
-			this.draw();
-			void this.ask();
+			if (this.info) {	/* what is known of the recording comes first */
+				this.draw();
+				void this.ask();
+			}
+			this.pending--;
 		});
 	}
 
