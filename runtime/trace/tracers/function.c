@@ -27,13 +27,16 @@ static __attribute__((noinline)) void func_stack(struct trace_task *t, uint64_t 
 
 /*
  * The true parent of a tail call, whose parent is its caller's hook if the graph runs beside: the shadow stack tells.
- * @slot: of the call, whose callers' entries may lie below entries that were left; 0: the top's slot.
+ * @slot: of the call, whose callers' entries may lie below entries that were left, also of this slot: an aborted fast
+ * path leaves the call's own. 0: the top's slot.
  */
 static uint64_t true_parent(const struct uft_thread *th, uint64_t slot, uint64_t parent)
 {
 	const struct fg_entry *e = uft_load(&th->top) - 1;
 
 	while (e >= th->base && e->slot < slot) /* GUARD(parent_below_left, 0) */
+		e--;
+	while (e >= th->base && e->slot == slot && e->ret != parent) /* GUARD(parent_below_own, 0) */
 		e--;
 	slot = e >= th->base ? e->slot : 0;
 	for (; e >= th->base && e->slot == slot && e->ret == parent; e--)

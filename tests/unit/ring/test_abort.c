@@ -88,14 +88,15 @@ LAB_SITE void jumper(long depth)
 
 LAB_SITE long tail(long x);
 __asm__(".text\n.balign 16\n.globl tail\n.type tail,@function\ntail:\n\t.rept 8\n\tnop\n\t.endr\n"
-	"\tlock incq tail_bodies(%rip)\n\tjmp leaf\n");
+	"\tlock incq tail_bodies(%rip)\n\tcmpq $100,late(%rip)\n\tjne 1f\n\tint3\n1:\tjmp leaf\n");
 uint64_t tail_bodies;
 
 /* Calls itself in the place of its return: its entry's hook is what it finds in the slot. */
 LAB_SITE long self_tail(long n);
 __asm__(".text\n.balign 16\n.globl self_tail\n.type self_tail,@function\nself_tail:\n\t.rept 8\n\tnop\n\t.endr\n"
 	"\tlock incq tail_bodies(%rip)\n\tcmp late(%rip),%rdi\n\tjne 1f\n\tint3\n1:\tdec %rdi\n\tjnz self_tail\n\tret\n");
-uint64_t late;		/* let the tracer arm the breakpoint there */
+uint64_t late;		/* let the tracer arm the breakpoint there; IN_TAIL: in tail() */
+#define IN_TAIL	100
 
 LAB_SITE long mcount_site(long x);
 __asm__(".text\n.balign 16\n.globl mcount_fn\n.type mcount_fn,@function\nmcount_fn:\n\tpush %rbp\n\tmov %rsp,%rbp\n"
@@ -511,7 +512,7 @@ static void run_all(void)
 	size_t n;
 
 	jump_away = mode.jump;
-	late = mode.late ? 2 : 0;
+	late = mode.late == 1 ? 2 : mode.late;
 	CHECK(!sigaction(SIGUSR1, &sa, NULL));
 	lab_init(&c);
 	lab_arm(leaf, LEAF, state, action);
@@ -698,6 +699,7 @@ static const struct mode modes[] = {
 	{ .name = "beside_walk", .beside = BESIDE_FUNC, .walk = 1, .expect_hits = 1200 },
 	{ .name = "beside_tail", .beside = BESIDE_FUNC, .late = 1, .expect_hits = 1200 },
 	{ .name = "beside_look", .beside = BESIDE_FUNC, .look = 1, .expect_hits = 1200 },
+	{ .name = "beside_tail_look", .beside = BESIDE_FUNC, .late = IN_TAIL, .look = 1, .expect_hits = 1000 },
 	{ .name = "sums_return", .beside = BESIDE_SUMS, .expect_hits = 1700 },
 	{ .name = "sums_jump", .beside = BESIDE_SUMS, .jump = 1, .expect_hits = 1700 },
 	{ .name = "sums_messy", .beside = BESIDE_SUMS, .messy = 1, .expect_hits = 1700 },
@@ -709,6 +711,8 @@ static const struct mode modes[] = {
 	{ .name = "profile_func_messy", .profile = 1, .beside = BESIDE_FUNC, .messy = 1, .expect_hits = 1700 },
 	{ .name = "profile_func_walk", .profile = 1, .beside = BESIDE_FUNC, .walk = 1, .expect_hits = 1700 },
 	{ .name = "profile_func_tail", .profile = 1, .beside = BESIDE_FUNC, .late = 1, .expect_hits = 1700 },
+	{ .name = "profile_func_tail_look", .profile = 1, .beside = BESIDE_FUNC, .late = IN_TAIL, .look = 1,
+	  .expect_hits = 1000 },
 	{ .name = "keep_return", .keep = LAB_KEPT, .expect_hits = 1000 },
 	{ .name = "keep_return_above", .keep = LAB_KEPT, .place = ABOVE, .expect_hits = 1000 },
 	{ .name = "keep_jump", .keep = LAB_KEPT, .jump = 1, .expect_hits = 1000 },
