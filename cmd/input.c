@@ -109,7 +109,7 @@ int cmd_input_end(const char *command, int status)
 	if (status || !input.change.text[0])
 		return status;
 	fflush(stdout);
-	return cmd_fail(command, "%s", input.change.text); /* GUARD(input_end, 0) */
+	return cmd_fail(command, "%s", input.change.text);
 }
 
 #define SEEK_WORTH	(8u << 20)	/* bytes that are decoded before an index would be read */

@@ -62,7 +62,7 @@ static int make_program(const struct uft_event_type *type, const char *text, con
 	int ret = text ? uft_event_filter_make(type, text, &p, &err) : 0;
 
 	*out = p;
-	if (ret || !(tasks && tasks->npids + tasks->nnot_pids /* GUARD(event_tasks) */))
+	if (ret || !(tasks && tasks->npids + tasks->nnot_pids /* GUARD(event_tasks, 0) */))
 		return ret;
 	ret = uft_event_tasks_make(tasks, p, out);
 	if (ret == -E2BIG) {		/* the filter alone; readers look at the tasks, too */

@@ -416,7 +416,7 @@ void thread_forked(struct trace_task *t)
 		t->th->flags &= ~(uint32_t)(TH_VFORK | TH_SHARED);
 		t->th->shares = 0;
 		t->th->pids_generation = 0;
-		t->th->tasks_asked = 0; /* GUARD(thread_forked_tasks_asked) */
+		t->th->tasks_asked = 0;
 	}
 }
 
