@@ -29,12 +29,3 @@ struct uft_event_tasks event_tasks(const struct settings *set)
 	return (struct uft_event_tasks){ only->pid, not->pid, only->n, not->n };
 }
 
-int event_fork_is_asked(const struct settings *set)
-{
-	return set->options & OPT_BIT(OPT_EVENT_FORK) && (set->pids[PIDS_EVENT_ONLY].n || set->pids[PIDS_EVENT_NOT].n);
-}
-
-int event_fork_counts(const struct settings *set)
-{
-	return set->has_event_fork && (set->pids[PIDS_EVENT_ONLY].n || set->pids[PIDS_EVENT_NOT].n);
-}

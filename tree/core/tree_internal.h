@@ -345,8 +345,18 @@ uint64_t buffer_kb(const struct instance *in, uint32_t cpu);	/* values.c */
 void pid_leave(struct instance *in);	/* set_ftrace_pid.c: @in has no list any more */
 /* settings.c */
 int pids_have(const struct pids *list, uint32_t pid);
-int event_fork_is_asked(const struct settings *set);	/* the session has to report forks and exits */
-int event_fork_counts(const struct settings *set);	/* events are judged here, not by the buffer */
+/* Does the session have to report forks and exits? */
+static inline int event_fork_is_asked(const struct settings *set)
+{
+	return set->options & OPT_BIT(OPT_EVENT_FORK) && (set->pids[PIDS_EVENT_ONLY].n || set->pids[PIDS_EVENT_NOT].n);
+}
+
+/* Are events judged here, not by the buffer? */
+static inline int event_fork_counts(const struct settings *set)
+{
+	return set->has_event_fork && (set->pids[PIDS_EVENT_ONLY].n || set->pids[PIDS_EVENT_NOT].n);
+}
+
 /* event_fork.c. The owner. */
 int event_fork_begin(struct instance *in);
 /* @is_anew: @list replaces the list; else it is added */

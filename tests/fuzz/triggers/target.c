@@ -136,18 +136,6 @@ int share_switches_graph(const struct instance *at, const struct settings *set)
 	return trigger_graph_turn(at) != 0;
 }
 
-int event_fork_is_asked(const struct settings *set)
-{
-	(void)set;
-	return 0;
-}
-
-int event_fork_counts(const struct settings *set)
-{
-	(void)set;
-	return 0;
-}
-
 int event_fork_passes(const struct instance *at, const struct uft_event *e, uint64_t clock)
 {
 	(void)at, (void)e;

@@ -34,18 +34,6 @@ void uft_slice_close(struct uft_slice_file *f)
 	(void)f;
 }
 
-int event_fork_is_asked(const struct settings *set)
-{
-	(void)set;
-	return 0;
-}
-
-int event_fork_counts(const struct settings *set)
-{
-	(void)set;
-	return 0;
-}
-
 /* What ten looks believe of a target that says each time that it counted as much more as fits all time so far. */
 static uint64_t believed(uint64_t part, struct event_trigger *v)
 {
