@@ -40,7 +40,7 @@
 #include "uft/rings.h"
 
 #define UFT_ABI_MAGIC	0x31414e4552544655ull	/* "UFTRENA1" */
-#define UFT_ABI_VERSION	9u
+#define UFT_ABI_VERSION	10u
 #define UFT_ABI_RECORDS	3u	/* first version with today's records, sub-buffers and rings */
 
 /* ---- Arena -------------------------------------------------------------------------------- */
