@@ -202,7 +202,9 @@ int lv_make_room(struct uft_live *l, struct lv_ring *r)
 {
 	struct lv_cpu *cpu = cpu_of(l, r);
 
-	while (cpu->bytes + l->geo->head.sub_bytes > limit_of(l, cpu) && (!l->is_watched || !l->opts.overwrite))
+	if (l->opts.overwrite && (l->is_watched || l->opts.is_tap /* GUARD(tap_grows, 0) */))
+		return 1;
+	while (cpu->bytes + l->geo->head.sub_bytes > limit_of(l, cpu))
 		if (!lv_reclaim(l, cpu, limit_of(l, cpu)) && (!l->opts.overwrite || !drop_oldest(l, cpu)))
 			return l->opts.overwrite;
 	return 1;

@@ -10,6 +10,10 @@
  * Hidden events must not overwrite shown ones. So a watched buffer grows beyond its limit until its events are known,
  * and is trimmed then: wholly hidden chunks go first, but for the last of a ring, which still grows, and for the calls
  * that they open or close (condense.c).
+ *
+ * A tap grows as well until its events have been read: a burst between two rounds may be larger than any limit, and an
+ * overwritten event would be a command that is not carried out. Events too young for the round are trimmed to the
+ * limit.
  */
 #include <stdlib.h>
 #include <string.h>

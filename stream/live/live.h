@@ -19,6 +19,7 @@ struct uft_live_opts {
 	uint64_t cpu_bytes;	/* limit for each CPU */
 	struct uft_event_table *events;	/* the session's types */
 	int overwrite;		/* when full: 1: overwrite the oldest records; 0: drop the newest */
+	int is_tap;		/* grows beyond the limit until uft_live_watch() has read it, which trims it */
 	/* uft_session_clock(), if records have an emulator's clock; NULL: the processor's */
 	void (*clock)(void *arg, uint64_t clock[2], uint64_t ns[2]);
 	void *clock_arg;

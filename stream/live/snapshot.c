@@ -507,6 +507,8 @@ static void release_seen(struct uft_live *l)
 void uft_live_end(struct uft_live *l)
 {
 	release_seen(l);
+	if (l->opts.is_tap)
+		lv_fit(l); /* GUARD(tap_fits) */
 	pthread_mutex_unlock(&l->lock);
 }
 

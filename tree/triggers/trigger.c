@@ -39,7 +39,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TAP_BYTES	(16u << 20)	/* a round's worth */
+#define TAP_BYTES	(16u << 20)	/* of records that are too young for this round */
 #define TOO_MANY_DUE	"Functions with snapshot, dump or cpudump came too fast: 16 at most wait for it, and the others are neither carried out nor counted"
 
 /* ---- The list, and where a name is in it ------------------------------------------------------ */
@@ -205,7 +205,7 @@ static void forget_known(struct triggers *g)
 
 static struct triggers *begin(struct instance *in)
 {
-	struct uft_live_opts lo = { .cpu_bytes = TAP_BYTES, .overwrite = 1, .events = tree_types(in->t),
+	struct uft_live_opts lo = { .cpu_bytes = TAP_BYTES, .overwrite = 1, .is_tap = 1, .events = tree_types(in->t),
 		.clock = in->t->opts.emulator ? uft_session_clock : NULL, .clock_arg = in->t->session };
 	struct triggers *g = calloc(1, sizeof(*g));
 

@@ -64,7 +64,7 @@ expect_equal "on by its command" "$(cat out)" 1
 expect_equal "begun while off" "$(names begun)" "inner inner "
 
 # ---- A user's write is not undone by what was recorded before it
-inside '$T 1; echo inner outer >set_ftrace_filter; echo function >current_tracer; $T 2000000000 & sleep 0.2; echo lonely:traceon >>set_ftrace_filter; $T 30 $PWD/tracing_on; sleep 0.1; cat tracing_on; kill $!'
+inside '$T 1; echo inner outer >set_ftrace_filter; echo function >current_tracer; $T 2000000000 & sleep 0.2; echo lonely:traceon >>set_ftrace_filter; $T 30 $PWD/tracing_on; soon "grep -q 1 tracing_on"; cat tracing_on; kill $!'
 expect_equal "the user's write is the last word" "$(tr '\n' ' ' <out)" "000000000000000000000000000000 1 "	# main's call
 
 # ---- A command acts also on a function that is not traced else

@@ -303,6 +303,42 @@ static void lock_order(void **state)
 	uft_live_destroy(k.leader);
 }
 
+static void count_look(void *arg, const struct uft_event *e, uint64_t clock)
+{
+	(void)e;
+	(void)clock;
+	++*(unsigned *)arg;
+}
+
+/* A tap loses nothing of a burst beyond its limit, and is within the limit after a look. */
+static void tap_grows(void **state)
+{
+	const struct uft_live_opts opts = { .cpu_bytes = HELD, .overwrite = 1, .is_tap = 1 };
+	struct uft_live *l = open_live(1), *tap;
+	unsigned seen = 0;
+
+	(void)state;
+	assert_int_equal(uft_live_follow(l, &opts, &tap), 0);
+	uft_live_until(l, UINT64_MAX);
+	for (unsigned i = 0; i < ROUNDS; i++)
+		assert_int_equal(uft_live_mark(tap, 1, 1, 0, "x", 1, 0), 1);
+	assert_true(tap->cpu[0].bytes > HELD);
+	while (uft_live_certain(tap) <= tap->ring[0].until)
+		uft_live_pull(l);
+	uft_live_watch(tap, l, count_look, &seen);
+	assert_int_equal(seen, ROUNDS);
+	uft_live_until(l, uft_live_clock(l));
+	for (unsigned i = 0; i < ROUNDS; i++)		/* too young for the next look */
+		assert_int_equal(uft_live_mark(tap, 1, 1, 0, "x", 1, 0), 1);
+	uft_live_pull(l);
+	uft_live_watch(tap, l, count_look, &seen);
+	assert_int_equal(seen, ROUNDS);
+	assert_true(tap->cpu[0].bytes <= HELD);
+	uft_live_unfollow(tap);
+	uft_live_destroy(tap);
+	uft_live_destroy(l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -314,6 +350,7 @@ int main(void)
 		cmocka_unit_test(waiting),
 		cmocka_unit_test(same_name),
 		cmocka_unit_test(lock_order),
+		cmocka_unit_test(tap_grows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
