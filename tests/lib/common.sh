@@ -164,6 +164,16 @@ eventually() {
 	return 1
 }
 
+has_stopped() {
+	! cat "/proc/$1"/task/*/stat | sed 's/.*) //; s/ .*//' | grep -qv T
+}
+
+# stop PID: sends SIGSTOP, and returns when all its threads have stopped; they run on until one of them takes the signal
+stop() {
+	kill -STOP "$1"
+	eventually has_stopped "$1" || fail "$1 does not stop"
+}
+
 # first_cpus: $CPU and $CPU2 are those that we may run on, which need not be 0 and 1; $CPU2 is empty where there is one only
 first_cpus() {
 	# shellcheck disable=SC2046

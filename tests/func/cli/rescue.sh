@@ -14,6 +14,11 @@ is_rescued() {
 	"$uft" stat r.uft | grep -q '^rescued_bytes'
 }
 
+# They are written behind what names the program's functions.
+has_counters() {
+	[ "$(stat_value r.uft counter_patched)" -gt 0 ]
+}
+
 # begin N MODE OPTIONS...: the program makes its calls below a recorder, and waits.
 begin() {
 	rm -f ready go go.here go.fork r.uft r.uft.old
@@ -22,7 +27,7 @@ begin() {
 	shift 2
 	${pin:-} "$uft" record -q -o r.uft "$@" ./rescue "$n" ready go $mode 2>err &
 	pid=$!
-	[ -z "$mode" ] || { await test -e go.here; kill -STOP $pid; touch go.fork; }
+	[ -z "$mode" ] || { await test -e go.here; await has_counters; stop $pid; touch go.fork; }
 	await test -e ready
 }
 
@@ -85,7 +90,7 @@ expect_equal "calls in a profile" "$(stat_value r.uft calls)" 5000
 
 # Nobody in the program could be told anything, as somebody had ended the agent.
 begin 100 "" -p function --flight
-kill -STOP $pid
+stop $pid
 child=$(cat /proc/$pid/task/$pid/children)
 arena=$(sed -n 's/.* \([^ ]*session[^ ]*\).*/\1/p' /proc/${child% }/maps | sed 1q)
 agents() {

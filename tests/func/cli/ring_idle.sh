@@ -61,7 +61,7 @@ stopped() {
 	"$uft" record -p function -l leaf -o burst.uft ./burst 1000000 >out 2>err &
 	recorder=$!
 	eventually test -e written.1 || fail "not written: $(cat err)"
-	kill -STOP $recorder
+	stop $recorder
 	: >go.1
 	eventually test -e written.3 || fail "the program waits for its recorder"
 	sleep 3			# in which the agent could give back
