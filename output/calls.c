@@ -2,9 +2,9 @@
 /*
  * calls.c - the open calls of each task with their arguments
  *
- * The stream says of each ENTRY, EXIT and DATA at which depth it is, and keeps the depths right over losses;
- * so this is an array by depth for each task, and what was lost shows as a call without arguments. One pass,
- * one thread. Memory is bounded by tasks and by the depth that is kept.
+ * The stream gives the depth of each ENTRY, EXIT and DATA, and keeps depths right over losses. So each task has an
+ * array by depth, and a lost record shows as a call without arguments. One pass, one thread. Memory is bounded by the
+ * tasks and by the depth that is kept.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static struct call *enter(struct calls *c, struct call_task *t, const struct uft
 
 	if (ev->depth >= DEPTH_MAX || array_reach(t->call, t->cap, ev->depth))
 		return NULL;
-	/* calls between that are not shown, as they are another tracer's */
+	/* calls in between belong to another tracer and are not shown */
 	for (uint32_t i = t->n; i < ev->depth; i++)
 		t->call[i] = (struct call){ 0 };
 	call = &t->call[ev->depth];
@@ -97,7 +97,7 @@ const struct call *calls_feed(struct calls *c, const struct uft_event *ev)
 	}
 	if (ev->kind == UFT_EV_ENTRY)
 		return enter(c, t, ev);
-	/* of the task, and deeper than what is kept here */
+	/* a number of the task: its depth is beyond the calls that are kept here */
 	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_OVERRUN) {
 		t->overruns = ev->word[0];
 		return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* calls.h - the open calls of each task with their arguments; what the tracers made of events stand on */
+/* calls.h - the open calls of each task with their arguments: the base of the tracers that are made of events */
 #ifndef UFT_OUTPUT_CALLS_H
 #define UFT_OUTPUT_CALLS_H
 
@@ -46,8 +46,8 @@ struct calls {
 };
 
 /*
- * Takes the event in: the call that it is about, with all that is known of it now, or NULL. For ENTRY, the
- * new one, DATA its call, EXIT and LEFT the one that ended; valid until the next.
+ * Updates the calls of the event's task. Returns the call of the event with all that is known of it now, or NULL: for
+ * ENTRY the new call, for DATA its call, for EXIT and LEFT the call that ended. Valid until the next calls_feed().
  */
 const struct call *calls_feed(struct calls *c, const struct uft_event *ev);
 struct call_task *calls_task(struct calls *c, const struct uft_task *task);	/* NULL: no memory */

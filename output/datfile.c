@@ -140,7 +140,7 @@ static void put_text_option(struct blob *b, uint16_t id, const char *text)
 	put_option(b, id, text, strlen(text) + 1);
 }
 
-/* per_cpu/cpuN/stats after recording: nothing is left in the buffer, all was read. */
+/* per_cpu/cpuN/stats after recording: all was read, so the buffer is empty */
 static void put_cpu_stats(struct blob *b, const struct dat_file *file)
 {
 	char text[256];
@@ -153,7 +153,7 @@ static void put_cpu_stats(struct blob *b, const struct dat_file *file)
 	}
 }
 
-/* The content of the file trace_clock: readers look for the brackets alone. */
+/* The content of the file trace_clock: readers only look for the brackets */
 static size_t clock_list(char *out, size_t n, const struct dat_file *file)
 {
 	static const char *const names[] = { "local", "global", "counter", "uptime", "perf", "mono", "mono_raw", "boot",
@@ -244,7 +244,7 @@ static const struct section {
 
 static const char *const more_names[] = { "strings", "options", "flyrecord" };
 
-/* Where section @i's name stands in the strings section; those of more_names follow. */
+/* The place of section @i's name in the strings section; the names of more_names follow. */
 static uint32_t name_offset(size_t i)
 {
 	uint32_t at = 0;
@@ -318,7 +318,7 @@ static uint64_t cpu_bytes(const struct dat_file *file, uint32_t i)
 	return n && file->version == DAT_V7_ZSTD ? n + 4 : n;
 }
 
-/* The BUFFER option; returns where its table of CPUs stands, to be patched. */
+/* Writes the BUFFER option. Returns the place of its table of CPUs, which is patched later. */
 static size_t put_buffer_option(struct blob *b, const struct dat_file *file, size_t *section_at)
 {
 	size_t size = 8 + 1 + strlen(file->clock) + 1 + 4 + 4 + (size_t)file->ncpus * 20, table;

@@ -2,10 +2,10 @@
 /*
  * datfile.h - the layout of a trace.dat file around its pages: versions 6 and 7
  *
- * tracedat.c makes the pages of every CPU and the texts; this puts them into a file. Everything in front
- * of the pages is built in memory (its sizes decide where the pages lie), then written in one go, then the
- * pages follow. Nothing is written twice and the file is never sought, so a pipe will do as well.
- * Source: trace-cmd.dat.v6(5), trace-cmd.dat.v7(5), and what trace-cmd 3.1.6 itself writes. Context: control.
+ * tracedat.c makes the pages of every CPU and the texts; datfile.c puts them into a file. The part in front of the
+ * pages is built in memory, because its size decides where the pages lie, and is written at once; the pages follow. No
+ * byte is written twice and the file is never sought, so the output may be a pipe. Source: trace-cmd.dat.v6(5),
+ * trace-cmd.dat.v7(5), and files that trace-cmd 3.1.6 writes. Context: control.
  */
 #ifndef UFT_OUTPUT_DATFILE_H
 #define UFT_OUTPUT_DATFILE_H
@@ -15,7 +15,7 @@
 
 enum dat_version { DAT_V6, DAT_V7, DAT_V7_ZSTD };
 
-/* Pages are compressed this many at a time; a reader unpacks as many to see one. */
+/* Pages are compressed in chunks of this many; a reader unpacks a chunk to see one page. */
 #define DAT_CHUNK_PAGES	32u
 #define DAT_ZSTD_LEVEL	1
 

@@ -118,7 +118,10 @@ static int add_range(struct dat_syms *syms, struct dat_range r)
 	return -1;
 }
 
-/* The first slot, one of the latest, or a new one: of a million programs at one address no slot is asked twice. */
+/*
+ * Chooses the first slot, one of the latest, or a new one. Besides the first only the latest SLOTS_TRIED are tried,
+ * also with a million programs at one address.
+ */
 static uint32_t choose_slot(struct dat_syms *syms, const struct uft_image *img)
 {
 	const uint32_t end = syms->first_slot + syms->nslots;
@@ -152,7 +155,7 @@ static struct dat_image *place_image(struct dat_syms *syms, const struct uft_ima
 	return NULL;
 }
 
-/* The slot of @img, found when it is first seen; -1 without memory. */
+/* The slot of @img, chosen at its first use; -1: no memory. */
 static int64_t image_slot(struct dat_syms *syms, const struct uft_image *img)
 {
 	const struct dat_image key = { img, 0 }, *at;
@@ -189,8 +192,8 @@ uint64_t dat_syms_add(struct dat_syms *syms, const struct uft_image *img, const 
 	if (!sym->addr || addr < sym->addr || (addr >= NAMELESS && (slot || addr < KERNEL)))
 		addr = nameless;
 	/*
-	 * Within an image two names may share an address over time (dlclose, dlopen): the next byte is as good. A
-	 * hostile recording has many such names, which are not looked at one by one: the function has no address then.
+	 * Two names of an image may share an address over time (dlclose, dlopen): the next byte serves as well. A
+	 * hostile recording may have many such names; then the search ends, and the function has no address.
 	 */
 	for (uint32_t i = 0; (other = owner(syms, addr)) && strcmp(other->name, sym->name); i++)
 		addr = i == BYTES_TRIED ? nameless : addr + 1;

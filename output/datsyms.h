@@ -2,12 +2,12 @@
 /*
  * datsyms.h - one address space for all functions of a stream
  *
- * trace.dat was made for one kernel: an address means one function in the whole file. A recording has many
- * address spaces, so every function written is given an address here, and kallsyms says what it means.
- * The first image keeps its own addresses. An image that overlaps an earlier one (two programs at 0x401000) moves
- * as a whole by a multiple of 2^48 (its slot), which no user address reaches: what is below stays recognisable. Only
- * the latest slots are tried, and trees tell what is covered in a slot, so images of M objects cost M log M steps.
- * Context: control, one thread.
+ * trace.dat was made for one kernel: an address means one function in the whole file. A recording has many address
+ * spaces, so each function that is written gets an address here, and kallsyms names it. The first image keeps its own
+ * addresses. An image that overlaps an earlier one (two programs at 0x401000) moves as a whole by a multiple of 2^48
+ * (its slot). No user address reaches 2^48, so the bits below still show the original address. Only the latest slots
+ * are tried, and trees hold the covered ranges of the slots, so images of M objects cost M log M steps. Context:
+ * control, one thread.
  */
 #ifndef UFT_OUTPUT_DATSYMS_H
 #define UFT_OUTPUT_DATSYMS_H
@@ -29,7 +29,7 @@ struct dat_syms {
 	uint32_t nentry, cap;
 	struct hash_index by_addr;	/* of entry */
 	uint32_t nslots;		/* used so far, from first_slot on */
-	void *images, *ranges;		/* tsearch(3): those placed so far, and what they cover in their slots */
+	void *images, *ranges;		/* tsearch(3): placed images, and the ranges that they cover in their slots */
 };
 
 void dat_syms_init(struct dat_syms *syms);
@@ -47,7 +47,7 @@ static inline uint64_t dat_syms_addr(struct dat_syms *syms, const struct uft_ima
 	return dat_syms_add(syms, img, sym);
 }
 
-/* /proc/kallsyms of what was given, by address. malloc'd; NULL without memory. */
+/* /proc/kallsyms of all functions that have an address here, by address. malloc'd; NULL: no memory. */
 char *dat_syms_text(struct dat_syms *syms, size_t *len);
 
 #endif

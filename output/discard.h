@@ -8,11 +8,11 @@
 struct stat;
 
 /**
- * output_discard - no contents are left of @file, the regular file that was written under the name @path
+ * output_discard - empty @file, a regular file that was written under the name @path
  *
- * The name goes, too, if it is the file's own. One that leads to it (a symbolic link, /dev/stdout) is not
- * ours and stays. Nothing is done to a file that has taken the name meanwhile. Context: any, signal handlers
- * included; may change errno.
+ * Removes the name, too, if it is the file's own. A name that leads to it (a symbolic link, /dev/stdout) belongs to
+ * others and stays. A file that has taken the name meanwhile is not touched. Context: any, signal handlers included;
+ * may change errno.
  */
 void output_discard(const char *path, const struct stat *file);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* drops.c - functions that --budget or --max-rate dropped: one comment line a function */
+/* drops.c - functions that --budget or --max-rate dropped: one comment line for each */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -77,7 +77,7 @@ void emit_names_free(struct emit_names *names)
 	emit_names_init(names);
 }
 
-/* @text itself, or a masked copy that @names owns; NULL without memory. */
+/* Returns @text itself, or a masked copy that @names owns; NULL: no memory. */
 static const char *clean(struct emit_names *names, const char *text, size_t len)
 {
 	char *copy;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emit.h - what the writers share: events in batches, text in a big buffer, names ready to copy
+ * emit.h - objects that all writers use: events in batches, text in a big buffer, names ready to copy
  *
  * Three small objects, each owned by one writer on its stack and used by one thread:
  *   struct emit_source  pulls events from a stream
  *   struct emit_buf     collects text and hands it to a FILE in large pieces; the first error sticks
  *   struct emit_names   per function and per task: text and length, control characters masked
- * Masking: a program chooses its own thread and function names, and a report must not let it write
- * escape sequences or extra lines to the reader's terminal. The kernel prints them raw. Context: control.
+ * Masking: a program chooses its own thread and function names, which must not bring escape sequences or extra
+ * lines to the reader's terminal. The kernel prints them raw. Context: control.
  */
 #ifndef UFT_OUTPUT_EMIT_H
 #define UFT_OUTPUT_EMIT_H

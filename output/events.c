@@ -2,11 +2,10 @@
 /*
  * events.c - the text of the tracers that are made of events
  *
- * A latency tracer's text is one stretch and comes when the stream is at its end: header, then lines
- * (latency.c finds it). With display-graph it is the graph of the calls meanwhile, with what begins and ends
- * it as calls that took no time, as the kernel records them then. kmemtrace and blk have lines as calls come
- * (lines.c). Without a header (trace_pipe) a latency tracer shows what it looks at: each call as the function
- * tracer would.
+ * The text of a latency tracer is one stretch, a header and lines, and is printed at the end of the stream (latency.c
+ * finds the stretch). With display-graph the lines are the graph of the calls in the stretch; its begin and its end are
+ * shown as calls that took no time, as the kernel records them. kmemtrace and blk print lines as calls come (lines.c).
+ * Without a header (trace_pipe) a latency tracer prints its input: each call as the function tracer would.
  */
 #include <stdlib.h>
 
@@ -66,7 +65,7 @@ void events_event(struct uft_printer *t, const struct uft_event *ev)
 	}
 }
 
-/* `       0:120:R   + [000]     215: 94:R sleep`: the waker and whom it wakes; `==>`: the woken runs. */
+/* `       0:120:R   + [000]     215: 94:R sleep`: the waker and the woken thread; `==>`: the woken thread runs. */
 static void put_switch(struct uft_printer *t, const struct stretch *w, const struct stretch_line *from, const char *how,
 		       const struct uft_event *ev)
 {
@@ -149,7 +148,7 @@ static void put_lines(struct uft_printer *t, const struct stretch *w)
 	}
 }
 
-/* Behind its last line, as in the kernel. */
+/* Behind the last line of the stretch, as in the kernel. */
 static void put_end(struct uft_printer *t, const struct stretch *w)
 {
 	struct uft_event ev = { .kind = UFT_EV_DATA, .data = UFT_EVENT_STACK, .ts_ns = w->end_ns, .task = w->task,

@@ -44,7 +44,7 @@ static int has_suffix(const char *name, const char *suffix)
 }
 
 /**
- * uft_export_find - the export format that a user means
+ * uft_export_find - find the export format that a user names
  * @name: a format's name, or the name of a file to write
  *
  * Returns the row, or NULL. A format's own name wins over a suffix. Context: control.

@@ -2,9 +2,8 @@
 /*
  * forms.c - the other forms of the kernel's text: latency format, raw, hex, bin, addresses
  *
- * In the latency format a line tells how long it was until the next one, so one event is held back (text.c).
- * Its header speaks of one latency, its CPU and task: there is none for the tracers that are here, and the
- * kernel prints zeroes then, too.
+ * In the latency format a line shows the time to the next one, so one event is held back (text.c). Its header shows one
+ * latency with its CPU and task. The tracers here have no latency; the kernel prints zeroes then, too.
  */
 #include <sys/utsname.h>
 
@@ -31,7 +30,7 @@ static const char *preemption(const struct utsname *u)
 	       strstr(u->version, "PREEMPT") ? "preempt" : "server";
 }
 
-/* A name may not write to the terminal: as in emit.h. */
+/* Masks a name, which may not write to the terminal: as in emit.h. */
 const char *form_name(const struct uft_task *task, char name[17])
 {
 	snprintf(name, 17, "%s", task->comm && *task->comm ? task->comm : "<...>");
@@ -39,7 +38,7 @@ const char *form_name(const struct uft_task *task, char name[17])
 	return name;
 }
 
-/* A number that may not be known. */
+/* Writes a number that may be unknown. */
 static const char *number(char *buf, size_t size, int is_known, long v)
 {
 	snprintf(buf, size, is_known ? "%ld" : "?", v);
@@ -60,7 +59,7 @@ static void put_task(struct uft_printer *t, const struct stretch *w)
 	emit_buf_puts(&t->buf, line);
 }
 
-/* Where a section began and ended. */
+/* Prints where a section began and ended. */
 static void put_ends(struct uft_printer *t, const struct stretch *w)
 {
 	const char *text[2] = { "#  => started at: ", "#  => ended at:   " };
@@ -191,7 +190,7 @@ size_t form_raw_data(const struct uft_event *ev, char out[FORM_RAW_MAX])
 	return n;
 }
 
-/* The kernel has no such form of an event: it tells which one it is. */
+/* Writes the type of the event, because the kernel has no such form of it. */
 static char *put_type(const struct uft_printer *t, char *p, uint32_t id)
 {
 	return p + sprintf(p, "type: %u\n%s", id, t->flags & UFT_TEXT_HEX ? "\n" : "");

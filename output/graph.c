@@ -22,7 +22,7 @@
  *   - an orphan exit has no duration (the kernel's exit record carries the entry's time, ours does not): the
  *     column is blank
  *   - a call left by longjmp, an exception or a stack switch ends in `}` and a comment `left: name`, with the time it
- *     had run: the kernel has no such thing. The brace keeps the tree balanced for editors and scripts
+ *     had run; the kernel has no such line. The brace keeps the tree balanced for editors and scripts
  *   - calls deeper than GRAPH_INDENT_MAX are not indented further (the kernel stops recording at 50)
  */
 #include "output/kernel_flags.h"
@@ -130,7 +130,7 @@ static char *put_microseconds(char *p, uint64_t ns)
 	return width < 8 ? digits_spaces(p, 8 - width) : p;
 }
 
-/* Without a context the kernel has no columns at all. */
+/* 1: durations have a column. Without a context the kernel has no columns at all. */
 static int has_duration(const struct uft_printer *t)
 {
 	return t->flags & UFT_TEXT_DURATION && t->flags & UFT_TEXT_CONTEXT;
@@ -176,13 +176,13 @@ static const char *flags_of(const struct uft_printer *t, const struct uft_event 
 	return t->task_flags ? t->task_flags : kernel_flags_put(ev, text) ? text : NULL;
 }
 
-/* All that stands before the duration. @flags: of the latency format, NULL: nothing is known. */
+/* Writes the columns in front of the duration. @flags: of the latency format; NULL: not known. */
 static char *put_column(struct uft_printer *t, char *p, const struct text_cpu *c, const struct uft_task *task,
 			uint64_t ts_ns, const struct call *call, const char *flags)
 {
 	if (!(t->flags & UFT_TEXT_CONTEXT))
 		return p;
-	/* text_seconds() without its blank in front and its colon; so the kernel, too, whatever the clock is */
+	/* text_seconds() without the leading blank and the colon, as in the kernel, with any clock */
 	if (t->flags & UFT_TEXT_ABSTIME) {
 		char time[48], *end = text_seconds(t, time, ts_ns);
 
@@ -288,7 +288,7 @@ static void check_task(struct uft_printer *t, struct text_cpu *c, const struct u
 
 	if (c->has_task && c->last_tid == tid)
 		return;
-	if (c->has_task)	/* without a context, too: the only word of who it is, as in the kernel */
+	if (c->has_task)	/* also without a context, because nothing else names the task, as in the kernel */
 		put_task_switch(t, c, ev->task);
 	c->has_task = 1;
 	c->last_tid = tid;
@@ -437,7 +437,7 @@ void graph_comment(struct uft_printer *t, const struct uft_event *ev, const char
 	emit_buf_end(&t->buf, p);
 }
 
-/* The undecided entry of the call that @ev is of, on whatever CPU that began; NULL: there is none. */
+/* The undecided entry of the call of @ev, on any CPU; NULL: there is none. */
 static struct text_cpu *open_of(struct uft_printer *t, const struct uft_event *ev)
 {
 	for (size_t i = 0; i < t->nopen; i++) {
@@ -453,7 +453,7 @@ void graph_data(struct uft_printer *t, const struct uft_event *ev)
 {
 	const struct text_cpu *c = open_of(t, ev);
 
-	/* The first: from here on calls are followed, this one, too. */
+	/* the first one: calls are followed from here on, this one included */
 	if (!t->has_data && c)
 		calls_feed(&t->events->calls, &(struct uft_event){
 			.kind = UFT_EV_ENTRY, .ts_ns = c->open_ns, .task = ev->task, .sym = ev->sym,
@@ -468,7 +468,7 @@ void graph_event(struct uft_printer *t, const struct uft_event *ev)
 			*open = t->has_data && ev->kind != UFT_EV_ENTRY ? open_of(t, ev) : NULL;
 	const struct call *call;
 
-	if (open && open != c)	/* it ends on another CPU: what was given to it is known no longer than that */
+	if (open && open != c)	/* it ends on another CPU: its arguments are kept up to here only */
 		decide_entry(t, open, NULL);
 	call = t->has_data ? calls_feed(&t->events->calls, ev) : NULL;
 	if (!c)
@@ -504,7 +504,7 @@ void graph_flush(struct uft_printer *t, int end)
 		decide_entry(t, &t->cpu[t->open[0]], NULL);
 	}
 	ready = t->nopen && !t->buf.error ? t->cpu[t->open[0]].open_at : t->buf.len;
-	/* The rest is moved to the front, so enough has to be ready to pay for it. */
+	/* The rest is moved to the front, so flush only when enough is ready to pay for the move. */
 	if (!end && !t->buf.error && ready < EMIT_FLUSH / 2 + (t->buf.len - ready) / 4)
 		return;
 	emit_buf_flush(&t->buf, ready);

@@ -2,10 +2,9 @@
 /*
  * graph_data.c - arguments, results and return addresses in the lines of the graph
  *
- * They are in a stream if they were asked for when it was recorded; a line of a call of which nothing is
- * known looks as without the option. Where it differs from the kernel: nobody knows how many arguments a
- * function has, so all words are shown that were recorded of it; a kernel with BTF gives names and leaves out
- * what is none.
+ * A stream has them if the user asked for them when it was recorded; the line of a call without data looks as without
+ * the option. Where it differs from the kernel: the number of a function's arguments is unknown, so all recorded words
+ * are shown; a kernel with BTF shows names, and only the arguments.
  */
 #include "output/text.h"
 #include "symbol/names.h"
@@ -40,7 +39,7 @@ char *graph_put_call(const struct uft_printer *t, char *p, const struct emit_tex
 	return put_args(t, p + (len ? len : name->len), call);
 }
 
-/* An int or a long that is an error is one; the kernel goes by the same. */
+/* 1: the value is an error as an int or as a long; the kernel decides in the same way. */
 static int is_error(uint64_t v, int64_t *error)
 {
 	*error = v >> 32 ? (int64_t)v : (int32_t)v;

@@ -2,11 +2,11 @@
 /*
  * histogram.h - log-linear histograms of durations, many of them in little memory
  *
- * Values 0..63 have a bucket each; above, every octave has 32 buckets of equal width. A value read back is
- * the middle of its bucket, so it is off by at most 1/64 (1.6 %). An octave's buckets are taken from a pool
- * shared by all histograms when the first value falls there: functions are usually confined to a few octaves. A
- * bucket counts to 2^32 - 1 and stays there: a rank is then still right to 1 in 2^32. No step branches on the value.
- * Context: control, one thread.
+ * Values 0..63 have a bucket each; above, every octave has 32 buckets of equal width. A value read back is the middle
+ * of its bucket, so it is off by at most 1/64 (1.6 %). All histograms share a pool of blocks, and an octave gets its
+ * block with the first value there, because the durations of a function usually fall into a few octaves. A bucket
+ * counts to 2^32 - 1 and stays there: a rank is then still right to 1 in 2^32. No step branches on the value. Context:
+ * control, one thread.
  */
 #ifndef UFT_OUTPUT_HISTOGRAM_H
 #define UFT_OUTPUT_HISTOGRAM_H
@@ -41,7 +41,7 @@ static inline unsigned hist_bucket(uint64_t v, unsigned octave)
 	return (unsigned)(v >> (octave - (octave != 0))) & (HIST_SUB - 1);
 }
 
-/* The value a bucket stands for: its middle. */
+/* The value of a bucket: its middle. */
 static inline uint64_t hist_value(unsigned octave, unsigned bucket)
 {
 	uint64_t width = octave ? 1ull << (octave - 1) : 1;
@@ -60,7 +60,7 @@ static inline int hist_take_block(struct hist_pool *pool, struct histogram *h, u
 
 #define HIST_NOWHERE	SIZE_MAX
 
-/* Where @v is counted: a place in the pool, or HIST_NOWHERE while its octave has no block. */
+/* The place in the pool that counts @v; HIST_NOWHERE: its octave has no block yet. */
 static inline size_t hist_place(const struct histogram *h, uint64_t v)
 {
 	unsigned octave = hist_octave(v);
@@ -89,7 +89,7 @@ static inline int hist_add(struct hist_pool *pool, struct histogram *h, uint64_t
 	return 0;
 }
 
-/* Adds what @from has, of another pool. 0 or -ENOMEM. */
+/* Adds the counts of @from, whose pool is another. 0 or -ENOMEM. */
 static inline int hist_merge(struct hist_pool *pool, struct histogram *h, const struct hist_pool *from_pool,
 			     const struct histogram *from)
 {
@@ -108,7 +108,7 @@ static inline int hist_merge(struct hist_pool *pool, struct histogram *h, const 
 	return 0;
 }
 
-/* The value of rank @rank (from 1) among all added; the last one when there are fewer. */
+/* The value of rank @rank (from 1) among all added values; the last one if there are fewer. */
 static inline uint64_t hist_rank(const struct hist_pool *pool, const struct histogram *h, uint64_t rank)
 {
 	uint64_t last = 0;

@@ -10,10 +10,9 @@
  *					bit 30: their number follows the data as a u64
  *	records				4-byte aligned: u32 {type_len:5, delta:27}, then by type_len
  *
- * Every delta is to the record before (or to the page's stamp); one that needs more than 27 bits is preceded by a
- * time extend (30), which carries 59. The rest of a page is zero. Context: control, one thread per object.
- * Source: the kernel's header_page and header_event files; tests/unit/output/kbuf.c reads all of it back
- * with libtraceevent.
+ * A delta counts from the record before (or from the page's stamp); a time extend (30), which carries 59 bits, precedes
+ * a delta of more than 27 bits. The rest of a page is zero. Context: control, one thread per object. Source: the
+ * kernel's header_page and header_event files; tests/unit/output/kbuf.c reads all of it back with libtraceevent.
  */
 #ifndef UFT_OUTPUT_KBUF_H
 #define UFT_OUTPUT_KBUF_H
@@ -28,7 +27,7 @@
 #define KBUF_TIME_EXTEND	30u
 #define KBUF_DELTA_BITS		27
 #define KBUF_SMALL_MAX		112u	/* payload bytes whose length fits in type_len */
-/* alone in a page: a head of two words, and room for the count of what was lost */
+/* for a record alone in a page: a head of two words, and room for the number of lost records */
 #define KBUF_PAYLOAD_MAX	(KBUF_DATA - 16)
 #define KBUF_MISSED		(1ull << 31)
 #define KBUF_MISSED_COUNT	(1ull << 30)
@@ -36,7 +35,7 @@
 struct uft_kbuf {
 	uint64_t last_ns;		/* of the last record */
 	uint64_t entries, lost;		/* in all */
-	uint64_t missed;		/* lost, and not yet told by a page */
+	uint64_t missed;		/* lost records that no page has reported yet */
 	uint32_t used;			/* data bytes in the page; 0: no page begun */
 	uint32_t limit;			/* data bytes it may have */
 	int (*sink)(void *ctx, const void *page);
@@ -46,14 +45,14 @@ struct uft_kbuf {
 };
 
 /*
- * @page: @bytes of them, KBUF_PAGE << 0..7, aligned to 8, for as long as @kb is used. @sink takes as many and returns 0
- * or a negative errno, which the writing call returns.
+ * @page: a buffer of @bytes, KBUF_PAGE << 0..7, aligned to 8, valid as long as @kb is used. @sink takes pages of that
+ * size and returns 0 or a negative errno, which the writing call returns.
  */
 void uft_kbuf_init(struct uft_kbuf *kb, void *page, uint32_t bytes, int (*sink)(void *ctx, const void *page),
 		   void *ctx);
 /* Hands over the page being filled, if any. The next record starts a new one. */
 int uft_kbuf_flush(struct uft_kbuf *kb);
-/* @n records are missing at this place: the next page says so. At most one page goes to the sink. */
+/* @n records were lost at this place: the next page tells so. At most one page goes to the sink. */
 int uft_kbuf_lost(struct uft_kbuf *kb, uint64_t n);
 
 /* Begins a page whose first record is at @ts_ns. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel_flags.c - see kernel_flags.h: what trace_print_lat_fmt() of Linux 6.12 prints */
+/* kernel_flags.c - see kernel_flags.h: the text of trace_print_lat_fmt() of Linux 6.12 */
 #include "output/kernel_flags.h"
 
 enum {

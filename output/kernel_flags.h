@@ -7,7 +7,7 @@
 
 #define KERNEL_FLAGS_TEXT	5u	/* characters */
 
-/* Writes them, without a 0 behind, if @ev has flags: 1; else 0, and nothing is written. */
+/* Writes the flags, without a 0 behind. Returns 1; 0: @ev has none, and nothing is written. */
 int kernel_flags_put(const struct uft_event *ev, char text[KERNEL_FLAGS_TEXT]);
 
 #endif

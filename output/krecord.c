@@ -5,18 +5,18 @@
  *	FUNC		function {ip, parent_ip}
  *	ENTRY		funcgraph_entry {func, depth}
  *	DATA, a stack	kernel_stack {size, caller[size]}: the addresses of the functions
- *	EXIT		funcgraph_exit {func, depth, overrun 0, calltime, rettime}; that of a CALL record
- *			(tracing_thresh) has no entry, as in the kernel; an orphan's calltime is its rettime:
- *			duration 0, not known
- *	LEFT		print "left" with the function as ip. There is no exit, as for a kernel function that
- *			never returns; the tools show the comment
+ *	EXIT		funcgraph_exit {func, depth, overrun 0, calltime, rettime}; a CALL record
+ *			(tracing_thresh) gives an exit without entry, as in the kernel; an orphan's calltime is
+ *			its rettime: duration 0, not known
+ *	LEFT		print "left" with the function as ip, and no exit, as for a kernel function that never
+ *			returns; tools show the comment
  *	MARK		print, ip 0; RAW: raw_data {id, buf}
- *	DATA		of the session's own: hwlat, osnoise, context_switch, mmiotrace_rw (one for a read, one
- *			for a write) and _map (what is not known has all bits set, and is told as `?`); those
- *			that have a name: named.c; of a call: none
+ *	DATA		of the session itself: hwlat, osnoise, context_switch, mmiotrace_rw (one for a read, one
+ *			for a write) and _map (unknown values have all bits set, and are printed as `?`); an
+ *			event with a type: named.c; data of a call: no record
  *	LOST		missed-events flag and count on the CPU's next page
  *
- * Addresses are those of function starts, not of the sites or of the call in the caller: what kallsyms names.
+ * Addresses are those of function starts, which kallsyms names, not those of sites or of the call in the caller.
  * Process ids are task (thread) ids, as in the kernel.
  */
 #include "output/krecord.h"
@@ -127,8 +127,8 @@ const struct krecord_format krecord_formats[KRECORD_NFORMATS] = {
 	"\tfield:unsigned char next_state;\toffset:23;\tsize:1;\tsigned:0;\n"
 	"\n"
 	/*
-	 * Of the task on the other side nothing is known: a question mark, where the kernel prints a number.
-	 * "%.0u" of 0 is empty.
+	 * The task on the other side is unknown: a question mark, where the kernel prints a number. "%.0u" of 0 is
+	 * empty.
 	 */
 	"print fmt: \"%s%.0u:%s%.0u:%s ==> %s%.0u:%s%.0u:%s [%03u]\", "
 	"REC->prev_pid == 4294967295 ? \"?\" : \"\", REC->prev_pid == 4294967295 ? 0 : REC->prev_pid, "
@@ -420,7 +420,7 @@ static int put_stack(struct uft_kbuf *kb, struct dat_syms *syms, const struct uf
 	return ret;
 }
 
-/* The id and the data lie as they were written; their end is a multiple of 4. */
+/* The id and the data keep their written form; their end is a multiple of 4. */
 static int put_raw(struct uft_kbuf *kb, const struct uft_event *ev)
 {
 	struct rec_common common = common_of(ev, KRECORD_RAW);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * krecord.h - events as the records of the kernel's ring buffer, and the texts that describe those. Theory:
- * krecord.c.
- */
+/* krecord.h - events as records of the kernel's ring buffer, and the texts that describe them. Theory: krecord.c. */
 #ifndef UFT_OUTPUT_KRECORD_H
 #define UFT_OUTPUT_KRECORD_H
 
@@ -17,7 +14,7 @@ enum krecord_id { KRECORD_FUNCTION = 1, KRECORD_SWITCH = 2, KRECORD_STACK = 4, K
 /* The kernel's files events/header_page and events/header_event. */
 extern const char krecord_header_page[], krecord_header_event[];
 #define KRECORD_HEADER_MAX	256
-/* of pages that have another size; its length */
+/* The header_page of pages of another size. Returns its length. */
 int krecord_put_header_page(char out[KRECORD_HEADER_MAX], uint32_t page_bytes);
 
 /* Formats for the files events/ftrace/NAME/format. */
@@ -28,11 +25,11 @@ struct krecord_format {
 extern const struct krecord_format krecord_formats[KRECORD_NFORMATS];
 
 /*
- * Writes @ev, whose task is known unless it is LOST, into its CPU's pages, with addresses of @syms. 0,
- * -ENOMEM, or what the sink returned.
+ * Writes @ev, whose task is known unless it is LOST, to the pages of its CPU, with addresses of @syms. 0, -ENOMEM, or
+ * the error of the sink.
  */
 int krecord_put(struct uft_kbuf *kb, struct dat_syms *syms, const struct uft_event *ev);
-/* print, with the dropped function as ip, at the time of @ev: from here on its calls are missing. */
+/* Writes a print with the dropped function as ip at the time of @ev: calls of the function after it are missing. */
 int krecord_put_drop(struct uft_kbuf *kb, struct dat_syms *syms, const struct uft_event *ev,
 		     const struct uft_drop_row *drop);
 

@@ -2,10 +2,11 @@
 /*
  * latency.c - preemptoff, irqsoff, preemptirqsoff, wakeup, wakeup_rt: the worst case in a stream
  *
- * The kernel's tracers of these names look for the longest time in which something could not go on. Here:
+ * The kernel's tracers of these names look for the longest time in which preemption, interrupts or a woken task had to
+ * wait. Here:
  *
- *   preemptoff		a thread holds a lock: from the return of what took its first mutex, spinlock or rwlock
- *			for writing to the call that releases its last
+ *   preemptoff		a thread holds a lock: from the return of the call that took its first mutex, spinlock or
+ *			rwlock for writing to the call that releases its last
  *   irqsoff		a thread has signals blocked: from the return of pthread_sigmask() or sigprocmask() that
  *			finds the mask not empty to the return of the one that finds it empty (libc's own two
  *			signals do not count)
@@ -13,22 +14,21 @@
  *   wakeup		from the last wake at an address (cond_signal, cond_broadcast, sem_post, mutex_unlock)
  *			before the woken thread's return from its wait there, which began earlier, to that
  *			return
- *   wakeup_rt		the same, of threads of SCHED_FIFO and SCHED_RR
+ *   wakeup_rt		the same, for threads of SCHED_FIFO and SCHED_RR
  *
- * A stretch gathers what its thread called meanwhile; when it ends longer than the longest, it becomes the
- * worst, as the kernel swaps its buffer. With tracing_thresh it is the last that was longer than that.
+ * A stretch collects the calls of its thread. A stretch that ends longer than the longest so far becomes the worst, as
+ * the kernel swaps its buffer. With tracing_thresh the worst is the last stretch that was longer than the threshold.
  *
- * Where a call's stack is recorded (option stacktrace) that of the stretch's last one is kept, as the kernel
- * shows it behind the last line.
+ * If stacks of calls are recorded (option stacktrace), the stack of the stretch's last call is kept: the kernel shows
+ * it behind the last line.
  *
- * Uncertain owners are left out: a call whose arguments or result are not in the stream changes nothing; a
- * stretch ends without a result where its thread leaves calls (longjmp) that take or release. Of a wake only
- * the last at its address counts, so what is told is not too long. Where records were lost nothing is open
- * any more; but a loss shows at its end, so a stretch whose end was lost on another CPU may last to the next
- * one that looks like it.
+ * Uncertain owners are left out: a call whose arguments or result are not in the stream changes nothing. If a thread
+ * leaves calls that take or release (longjmp), its stretch ends without a result. Only the last wake at an address
+ * counts, so no reported time is too long. A loss of records closes all stretches without a result. The stream shows a
+ * loss at its end, so a stretch whose end was lost on another CPU may last to the next event that looks like its end.
  *
- * The state of the blocked signals is what the kernel said at the return of a call, so a mask that was
- * inherited or changed by other means (sigsuspend, a handler's own mask) is seen at the next one.
+ * The blocked signals are those that the kernel reported at the return of a call, so a mask that was inherited or
+ * changed by other means (sigsuspend, a handler's own mask) is seen at the return of the next call.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -84,8 +84,8 @@ static void begin(struct latency *l, struct call_task *t, const struct uft_event
 }
 
 /*
- * Takes the stack of the end of @ev: after the call's arguments it is the task's next event; at its return the last
- * one.
+ * Keeps the stack of the end of @ev: the task's next event, behind the call's arguments; at the return of the call it
+ * is the last stack.
  */
 static void take_stack(struct stretch *s, const struct call_task *t, const struct uft_event *ev,
 		       const struct call *call)
@@ -124,7 +124,7 @@ static void end(struct latency *l, struct call_task *t, const struct uft_event *
 	t->is_inside = 0;
 	if (!s || !is_worse(l, s->start_ns, ev->ts_ns))
 		return;
-	/* In the place of its own entry. */
+	/* replaces the line of its own entry */
 	if (s->n && s->total == s->n && s->line[s->n - 1].sym == call->sym &&
 	    s->line[s->n - 1].ts_ns == call->start_ns) {
 		s->n--;
@@ -209,7 +209,7 @@ static void section(struct latency *l, struct call_task *t, const struct uft_eve
 
 /* ---- Wakes -------------------------------------------------------------------------------- */
 
-/* Processes that were forked use the same addresses. */
+/* Finds the wake of a process at an address, because forked processes use the same addresses. */
 static struct wake *wake_at(struct latency *l, uint64_t address, uint32_t pid)
 {
 	if (!l->wake)
@@ -270,7 +270,7 @@ static void wakeup(struct latency *l, struct call_task *t, const struct uft_even
 		return;
 	if (begins && (call->role == UFT_ROLE_WAKE || call->role == UFT_ROLE_RELEASE))
 		note_wake(l, t, ev, call, call->arg[0]);
-	if (begins && call->role == UFT_ROLE_COND_WAIT)		/* who waits for its mutex */
+	if (begins && call->role == UFT_ROLE_COND_WAIT)		/* wakes a thread that waits for the mutex */
 		note_wake(l, t, ev, call, call->arg[1]);
 	if (ev->kind != UFT_EV_EXIT || !is_success(call))
 		return;
@@ -278,7 +278,7 @@ static void wakeup(struct latency *l, struct call_task *t, const struct uft_even
 		woken(l, t, ev, call);
 }
 
-/* The holders are not known any more: open stretches do not count. */
+/* Ends open stretches without a result, because the holders are not known any more. */
 static void forget(struct latency *l)
 {
 	for (uint32_t i = 0; i < l->calls.ntask; i++) {

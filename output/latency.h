@@ -38,7 +38,7 @@ struct latency {
 	struct calls calls;
 	uint64_t floor_ns;		/* longer than that, or */
 	uint64_t thresh_ns;		/* not 0: the last that was longer than this */
-	uint64_t from_ns;		/* those that end later */
+	uint64_t from_ns;		/* only stretches that end later */
 	struct stretch worst;		/* end_ns 0: none */
 	struct wake *wake;
 	int has_returns;		/* of the calls meanwhile: lines of their own */

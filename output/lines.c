@@ -11,10 +11,10 @@
  *		names one. Behind a C's error (0 none, else -1) is the time since its Q.
  *
  *   initcall	the functions that are called when an object is loaded: the text of the kernel's tracer of that
- *		name (2.6.28 to 2.6.36) and of initcall_debug. They give nothing back, so what they returned is
- *		`?`.
+ *		name (2.6.28 to 2.6.36) and of initcall_debug. They return no value, so the result is `?`.
  *
- * A function that does its work by another of them (realloc by malloc, malloc by mmap) is one line, the outermost's.
+ * A function that works by another one of the list (realloc by malloc, malloc by mmap) gives one line, that of the
+ * outermost.
  */
 #include "output/lines.h"
 #include "output/text_rows.h"
@@ -37,7 +37,7 @@ static int is_inner(struct uft_printer *t, const struct uft_event *ev)
 
 /* ---- kmemtrace ---------------------------------------------------------------------------- */
 
-/* @bytes: of an allocation; of a release it has none. */
+/* @bytes: the size of an allocation; a release has none. */
 static void heap_line(struct uft_printer *t, const struct call *call, char sign, uint64_t at, uint64_t bytes)
 {
 	const struct uft_sym *from = call->from ? call->from : call->parent;

@@ -2,10 +2,10 @@
 /*
  * losses.c - the losses of a recording, their reasons, and remedies
  *
- * A view that shows a part of the truth says so. All sentences are made here, by losses_each(): uft record says
- * them at its end, the text and the profile end with them as comment lines, uft stat has them as `missing:`, an
- * export, --json and --csv print them to standard error. The rings' losses come first, then the counters of the
- * runtime (abi.h), then the file's own state.
+ * A view that is incomplete tells so. losses_each() makes all sentences: uft record prints them at its end, the text
+ * and the profile end with them as comment lines, uft stat has them as `missing:`, an export, --json and --csv print
+ * them to standard error. The rings' losses come first, then the counters of the runtime (abi.h), then the file's own
+ * state.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -64,7 +64,7 @@ uint64_t losses_unrecorded(const uint64_t *counters)
 
 #define ROOM	400
 
-/* @n and @form, in which {one|many} is what belongs to the number. */
+/* Writes @n and @form; {one|many} in it becomes the word that agrees with the number. */
 static void put_number(char *to, size_t size, uint64_t n, const char *form)
 {
 	size_t at = (size_t)snprintf(to, size, "%" PRIu64 " ", n);

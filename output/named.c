@@ -2,9 +2,8 @@
 /*
  * named.c - events that have a type (symbol/event_type.h): as text, and as records of the kernel's form
  *
- * The text is what the type's print format makes of the payload. With the option fields, and where the format
- * is not understood, it is a list of the fields as the kernel's. A text of the program's writes nothing but
- * itself to a terminal.
+ * The type's print format makes the text of the payload. With the option fields, and if the format is not understood,
+ * the text is a list of the fields as the kernel prints it. Control bytes in a program's text do not reach a terminal.
  */
 #include "output/named.h"
 #include "stream/select/event_field.h"
@@ -65,7 +64,7 @@ static void put_fields(struct line *l, const struct uft_event *ev)
 	}
 }
 
-/* As uft_print_input.name: of the functions of the event's task; in a trace.dat those of its kallsyms. */
+/* As uft_print_input.name: finds a function of the event's task; in a trace.dat one of its kallsyms. */
 static size_t name_at(void *arg, uint64_t addr, int has_offset, char *to, size_t room)
 {
 	const struct uft_event *ev = arg;

@@ -34,12 +34,12 @@ enum uft_text_flags {
 	UFT_TEXT_RAW		= 0x20000,	/* of these three the last wins; a graph has none */
 	UFT_TEXT_HEX		= 0x40000,
 	UFT_TEXT_BIN		= 0x80000,
-	UFT_TEXT_OVERRUN	= 0x100000,	/* funcgraph-overrun, and what was recorded of each call: */
+	UFT_TEXT_OVERRUN	= 0x100000,	/* funcgraph-overrun, and the recorded data of each call: */
 	UFT_TEXT_RETVAL		= 0x200000,
 	UFT_TEXT_RETVAL_HEX	= 0x400000,
 	UFT_TEXT_ARGS		= 0x800000,
 	UFT_TEXT_RETADDR	= 0x1000000,
-	/* a record as the names of its fields, each with what it holds; a graph has none */
+	/* a record as the names and values of its fields; a graph has no such form */
 	UFT_TEXT_FIELDS		= 0x4000000,
 	UFT_TEXT_DISPLAY_GRAPH	= 0x8000000,	/* latency tracers: their calls as a graph */
 	/* func-no-repeats: calls of one function by one caller on a CPU, one after the other, are two lines */
@@ -54,20 +54,20 @@ enum uft_text_flags {
 /* Shows all that was recorded of calls. */
 #define UFT_TEXT_REPORT	(UFT_TEXT_DEFAULT | UFT_TEXT_RETVAL | UFT_TEXT_ARGS | UFT_TEXT_RETADDR)
 
-/* The same in parts: for `trace`, and without a header and an end for `trace_pipe`. */
+/* Options of the text: of `trace`, and without header and end of `trace_pipe`. */
 struct uft_text_opts {
 	uint32_t tracer, flags;
 	uint32_t ncpus;
 	/* the source of the header's facts: events, lost, ncpus; NULL: the stream */
 	const struct uft_info *whole;
-	uint64_t start_ns;	/* latency-format: of which times are told, 0 the first event */
+	uint64_t start_ns;	/* latency-format: the zero of times; 0: the first event */
 	/*
-	 * Latency tracers: what is longer than floor_ns, or, thresh_ns not 0, the last of that length; if it
-	 * ended after from_ns.
+	 * Latency tracers: the longest stretch above floor_ns, or, if thresh_ns is not 0, the last above thresh_ns;
+	 * only stretches that ended after from_ns.
 	 */
 	uint64_t floor_ns, thresh_ns, from_ns;
 	/*
-	 * Of what they found in all of the stream, only the lines of these CPUs; NULL: all. Valid until the
+	 * The CPUs whose lines are printed, of what the tracer found in the whole stream; NULL: all. Valid until the
 	 * text is closed.
 	 */
 	const uint32_t *only_cpus; size_t nonly_cpus;
@@ -77,10 +77,10 @@ struct uft_text_opts {
 /* The kernel's `trace` text, header included. Of @opts: flags, only_cpus. */
 int uft_output_text(struct uft_stream *st, FILE *out, int colour, const struct uft_text_opts *opts);
 
-/* The same in parts. */
+/* The same text in parts. */
 struct uft_printer;
 int uft_text_open(struct uft_stream *st, const struct uft_text_opts *opts, struct uft_printer **out);
-/* Goes on by up to @max events. 1: some were there; 0: none (now); -errno. */
+/* Prints up to @max more events. 1: there were some; 0: none (now); -errno. */
 int uft_text_run(struct uft_printer *t, size_t max);
 /* @n events of @cpu were overwritten unread: printed in front of its next line. */
 void uft_text_lost(struct uft_printer *t, uint32_t cpu, uint64_t n);
@@ -90,15 +90,15 @@ void uft_text_set(struct uft_printer *t, struct uft_stream *st, uint32_t tracer,
 int uft_text_collect(struct uft_printer *t, int end);
 void uft_text_close(struct uft_printer *t);
 
-/* The longest in @st, as above; *ns is 0 if there is none. Reads all of it. 0 or -ENOMEM. */
+/* Finds the longest stretch in @st, as above; *ns is 0 if there is none. Reads all of it. 0 or -ENOMEM. */
 int uft_latency_longest(struct uft_stream *st, const struct uft_text_opts *opts, uint64_t *ns);
 
 /* ---- Reports: tables, output/report/ ---- */
 enum uft_form { UFT_FORM_TEXT, UFT_FORM_JSON, UFT_FORM_CSV };
 enum uft_profile_sort { UFT_SORT_TOTAL, UFT_SORT_SELF, UFT_SORT_CALLS, UFT_SORT_AVG, UFT_SORT_MAX, UFT_SORT_NAME };
 /*
- * A task is a thread between two execs, a process its threads, a program all processes of one executable; a
- * tree's object is that of its outermost function, its cpu the one on which that was called.
+ * A task is a thread between two execs; a process is its threads; a program is all processes of one executable. The
+ * object of a tree is that of its outermost function, its cpu the one on which that function was called.
  */
 enum uft_by { UFT_BY_NONE, UFT_BY_TASK, UFT_BY_PROCESS, UFT_BY_PROGRAM, UFT_BY_OBJECT, UFT_BY_CPU };
 struct uft_report_opts {
@@ -121,8 +121,8 @@ struct uft_report_opts {
 int uft_output_profile(struct uft_stream *st, FILE *out, const struct uft_report_opts *o);
 
 /*
- * Prints a view of the calls added up by path. -ENOENT: nothing matches @o->func; -EINVAL: it is no pattern;
- * -ENOMEM; or of @out.
+ * Prints a view of the calls added up by path. -ENOENT: no function matches @o->func; -EINVAL: it is no pattern;
+ * -ENOMEM; or the error of @out.
  */
 enum uft_tree_view { UFT_VIEW_TREE, UFT_VIEW_CALLERS, UFT_VIEW_CALLEES, UFT_VIEW_FLAT, UFT_VIEW_HISTOGRAM };
 /* -ENOPKG: no libdw */
@@ -132,8 +132,8 @@ int uft_output_tree(struct uft_stream *st, FILE *out, enum uft_tree_view view, c
 int uft_output_timeline(struct uft_stream *st, FILE *out, const struct uft_report_opts *o);
 
 /*
- * What changed from recordings of side 0 (A) to those of side 1 (B): by call path, the largest change of self
- * time first.
+ * The change from the recordings of side 0 (A) to those of side 1 (B), by call path, the largest change of self time
+ * first.
  */
 struct uft_diff;
 struct uft_diff *uft_diff_new(void);		/* NULL: no memory */
@@ -141,25 +141,25 @@ int uft_diff_add(struct uft_diff *d, int side, struct uft_stream *st);		/* all o
 /* form, width, limit, min_share, is_wide */
 int uft_diff_print(struct uft_diff *d, FILE *out, const struct uft_report_opts *o);
 /*
- * `p99(FUNCTION) > 1.1x`: prints a line for each function that matches. 1: it holds of one; 0; -EINVAL: no
- * condition; -ENOENT: of no function.
+ * Checks `p99(FUNCTION) > 1.1x`: prints a line for each function for which it holds. 1: it holds for one; 0; -EINVAL:
+ * no condition; -ENOENT: no such function.
  */
 int uft_diff_check(struct uft_diff *d, const char *condition, FILE *out);
 int uft_diff_is_condition(const char *text);
 void uft_diff_free(struct uft_diff *d);
 
 /*
- * Prints the dropped functions, how many of their calls were recorded and, estimated, how many are missing. Reads all
- * of @st.
+ * Prints the dropped functions, the number of their recorded calls and an estimate of the missing ones. Reads all of
+ * @st.
  */
 int uft_output_drops(struct uft_stream *st, FILE *out);
 
-/* One comment line if the recorder was killed and the rest was saved without it. */
+/* Prints one comment line if the recorder was killed and the recording was rescued without it. */
 int uft_output_rescued(struct uft_stream *st, FILE *out);
 
 /*
- * One comment line for each way in which something is missing in the recording, with its remedy: losses.h. -ESTALE, and
- * no line: what is missing was there when it was opened (uft_stream_check_file()).
+ * Prints one comment line for each kind of loss in the recording, with its remedy: losses.h. -ESTALE, and no line: the
+ * file has lost data since it was opened (uft_stream_check_file()).
  */
 int uft_output_losses(struct uft_stream *st, FILE *out);
 
@@ -178,7 +178,7 @@ struct uft_export_opts {
 };
 enum uft_export_takes {
 	UFT_EXPORT_LINES = 1, UFT_EXPORT_INLINES = 2,
-	/* the records alone, as the kernel has them: no ends of what was open (uft_select.ends) */
+	/* the records alone, as in the kernel: no ends for open calls (uft_select.ends) */
 	UFT_EXPORT_RECORDS = 4,
 	UFT_EXPORT_TIMES = 8,	/* it is made of durations of calls */
 	UFT_EXPORT_DIRECTORY = 16,	/* it is no file but a directory of files */
@@ -193,7 +193,7 @@ struct uft_export {
 };
 extern const struct uft_export uft_exports[];	/* ends with name NULL */
 const struct uft_export *uft_export_find(const char *name);	/* by name or file name; NULL none */
-/* Why there is nothing to export of what @tracer records, and of other events if there are; NULL: there is. */
+/* The reason that records of @tracer, and of other events if there are, give no export; NULL: they give one. */
 const char *uft_export_why_not(const struct uft_export *x, uint32_t tracer, int has_events);
 
 #endif

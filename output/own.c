@@ -2,13 +2,13 @@
 /*
  * own.c - lines of the events that are the session's own: of a task, of no call
  *
- * The text is that of the kernel's tracer of the same name, the columns in front as of any line. In a call
- * tree such a line is a comment. What a tracer cannot know in a process is `?`, or left out where the kernel
- * leaves it out when it is 0.
+ * The text is that of the kernel's tracer of the same name, behind the usual columns. In a call tree such a line is a
+ * comment. A value that a tracer cannot know in a process is `?`, or is left out if the kernel leaves it out when it is
+ * 0.
  */
 #include "output/text_rows.h"
 
-/* As the kernel's trace_hwlat_print(): no NMI is seen from a process, so it has none to tell of. */
+/* As the kernel's trace_hwlat_print(), without NMIs, which a process cannot see. */
 static char *put_hwlat(const struct uft_printer *t, char *p, const struct uft_event *ev)
 {
 	uint64_t us[2] = { ev->word[0] / 1000, ev->word[1] / 1000 }, s = ev->word[2] / 1000000000,
@@ -24,7 +24,7 @@ static char *put_hwlat(const struct uft_printer *t, char *p, const struct uft_ev
 			   (unsigned long long)us[1], (unsigned long long)s, (unsigned long long)ns, count);
 }
 
-/* Unknown ones are `?`. */
+/* Writes a count; an unknown one is `?`. */
 static char *put_count(char *p, const char *format, uint64_t v)
 {
 	char text[12] = "?";
@@ -65,9 +65,9 @@ const char own_osnoise_columns[] =
 	"#              | |         |   |||||      |           |             |    |            |      |      |      |      |      |\n";
 
 /*
- * As the kernel's trace_ctx_print(). The kernel does not tell which task had the CPU before, or has it then:
- * `?`, as is its state. Of a task that leaves a CPU it says whether it would go on (R), not what it waits
- * for: that is S, also where the kernel would have D or T.
+ * As the kernel's trace_ctx_print(). The other task of the switch and its state are `?`, because the kernel does not
+ * tell a process which task had the CPU before, or has it next. A task that leaves a CPU is R if it could go on, else
+ * S, also where the kernel prints D or T: what it waits for is not known.
  */
 static char *put_switch(const struct uft_printer *t, char *p, const struct uft_event *ev)
 {
@@ -109,9 +109,8 @@ static char *put_access_line(char *p, char op, const struct uft_event *ev, int h
 }
 
 /*
- * As the kernel's mmio_print_rw(). Its last field, the process, is 0 there, here it is the thread. What reads
- * and writes is two lines. Of what is not known it prints the bytes of the instruction, which stands in front
- * of the address here.
+ * As the kernel's mmio_print_rw(). The last field, the process, is 0 there and the thread here. An access that reads
+ * and writes is two lines. For an unknown access the bytes of the instruction are printed, in front of the address.
  */
 static char *put_access(const struct uft_printer *t, char *p, const struct uft_event *ev)
 {
@@ -130,7 +129,7 @@ static char *put_access(const struct uft_printer *t, char *p, const struct uft_e
 			   (unsigned long long)ev->word[0], (unsigned long long)ev->word[2], ev->task->tid);
 }
 
-/* As the kernel's mmio_print_map(): a program has one kind of address, so it stands for both. */
+/* As the kernel's mmio_print_map(). A program has one kind of address, which is printed for both. */
 static char *put_watch(const struct uft_printer *t, char *p, const struct uft_event *ev)
 {
 	unsigned map = ev->word[3] >> UFT_ACCESS_MAP_SHIFT & 0xffff;
@@ -163,7 +162,7 @@ void own_line(struct uft_printer *t, const struct uft_event *ev, const char *tex
 	emit_buf_end(&t->buf, p + n + 1);
 }
 
-/* A mark has a line there as well. */
+/* Prints a mark, which has a line in this format, too. */
 void own_mark(struct uft_printer *t, const struct uft_event *ev, const char *text, size_t n)
 {
 	char head[64], *end = put_time(head + sprintf(head, "MARK "), ev->ts_ns), *p;

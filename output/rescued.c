@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rescued.c - a recording whose recorder was killed: what was saved after it, and what is missing */
+/* rescued.c - a recording whose recorder was killed: what was rescued, and what is missing */
 #include <errno.h>
 #include <inttypes.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* sched_events.h - what events of the kernel's scheduler and of KVM say of tasks. Context: control. */
+/* sched_events.h - task states in events of the kernel's scheduler and of KVM. Context: control. */
 #ifndef UFT_OUTPUT_SCHED_EVENTS_H
 #define UFT_OUTPUT_SCHED_EVENTS_H
 
 #include "stream/stream.h"
 
-/* ENTER, LEAVE: the task that the event is of begins to run its guest, and runs itself again. */
+/* ENTER, LEAVE: the event's task begins to run its guest, and runs itself again. */
 enum sched_kind { SCHED_NONE, SCHED_SWITCH, SCHED_WAKEUP, SCHED_GUEST_ENTER, SCHED_GUEST_LEAVE };
 
 struct sched_change {

@@ -12,7 +12,7 @@
 
 #define COPY_BYTES	(256u << 10)
 
-/* Some file systems (overlayfs of old, NFS) have no O_TMPFILE. */
+/* Opens a file and removes its name: some file systems (old overlayfs, NFS) have no O_TMPFILE. */
 static int open_unlinked(const char *dir)
 {
 	char path[4200];

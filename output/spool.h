@@ -2,10 +2,10 @@
 /*
  * spool.h - several growing byte streams in one unnamed file, to be read back one after the other
  *
- * trace.dat wants each CPU's pages in one piece, but events come in time order over all CPUs. Every lane
- * collects a chunk in memory, and full chunks go to the file wherever it ends; the lane remembers where.
- * The file never has a name (O_TMPFILE, else unlinked at once) and lies beside the output, on a file
- * system that is meant to have the room. Context: control, one thread.
+ * trace.dat needs each CPU's pages in one piece, but events come in time order over all CPUs. Every lane collects a
+ * chunk in memory; a full chunk goes to the end of the file, and the lane remembers its place. The file has no name
+ * (O_TMPFILE, else unlinked at once) and lies beside the output, on the file system that must have room for it.
+ * Context: control, one thread.
  */
 #ifndef UFT_OUTPUT_SPOOL_H
 #define UFT_OUTPUT_SPOOL_H

@@ -5,7 +5,7 @@
  *	<stack trace>		the kernel's own: ` => function`, the one that was entered first
  *	<user stack trace>	a program's: ` =>  <address>`, or ` => /path/of/object[+0xoffset]` (sym-userobj)
  *
- * A program's stack is both here, so the option that asked for it decides: stacktrace, userstacktrace.
+ * The stack of a program is printed in either form: the option that asked for it decides, stacktrace or userstacktrace.
  * Source: kernel/trace/ trace_output.c, trace_stack_print() and trace_user_stack_print().
  */
 #include "output/output.h"
@@ -13,7 +13,7 @@
 
 #define FRAME_ROOM	(64 + FORM_ADDR_ROOM)
 
-/* ` => /lib/libc.so.6[+0x1234]`: a program's own addresses are to be looked up by others. */
+/* ` => /lib/libc.so.6[+0x1234]`: the form with which other tools look up a program's addresses. */
 static char *put_object(const struct uft_printer *t, char *p, const struct uft_image *img, uint64_t addr)
 {
 	uint32_t at = t->flags & UFT_TEXT_USEROBJ ? uft_image_at(img, addr, UINT64_MAX) : UINT32_MAX;
@@ -26,7 +26,7 @@ static char *put_object(const struct uft_printer *t, char *p, const struct uft_i
 	return p;
 }
 
-/* One line, 0: no memory. */
+/* Prints one line. 0: no memory. */
 static int put_frame(struct uft_printer *t, const struct uft_event *ev, const struct uft_stack_frame *f, int is_user)
 {
 	const struct emit_text *name = is_user ? NULL : emit_func(&t->names, f->sym);
@@ -59,7 +59,7 @@ static void put_stack(struct uft_printer *t, const struct uft_event *ev, int is_
 	int ok = 1;
 	char *p;
 
-	/* in a graph, too: the kernel makes no comment of stacks */
+	/* not a comment in a graph either, as in the kernel */
 	p = emit_buf_room(&t->buf, TEXT_CONTEXT_ROOM + 32);
 	p = p ? text_context(t, p, ev) : NULL;
 	ok = p != NULL;

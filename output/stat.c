@@ -42,7 +42,7 @@ struct facts {
 
 static const struct table_column columns[] = { { NULL, "key", TABLE_NAME, 0 }, { NULL, "value", TABLE_NAME, 0 } };
 
-/* Text of a recording comes from elsewhere: it must stay one line. @json: how JSON has it, NULL: as a string. */
+/* Prints a fact. Text of a recording is untrusted: it must stay one line. @json: its form in JSON; NULL: a string. */
 static void put(struct facts *f, const char *key, const char *value, const char *json)
 {
 	FILE *out = f->table.out;
@@ -137,12 +137,12 @@ static int end(struct facts *f)
 }
 
 /**
- * uft_output_stat - print what a recording is and what it holds
+ * uft_output_stat - print facts about a recording
  * @st:   the stream
  * @out:  where to; not closed
  * @form: lines, JSON or CSV
  *
- * Returns 0, -ENOMEM without information, or what @out failed with. Context: control.
+ * Returns 0; -ENOMEM without information; or the error of @out. Context: control.
  */
 int uft_output_stat(struct uft_stream *st, FILE *out, enum uft_form form)
 {

@@ -2,9 +2,8 @@
 /*
  * text.c - the kernel's `trace` file: headers, contexts, the lines of the function tracer
  *
- * It prints the text that scripts and people know from /sys/kernel/tracing/trace, byte for byte, of any
- * stream. graph.c, the other half, draws the call tree. It is a printer: it keeps no history beyond what
- * the kernel's own printer keeps per CPU.
+ * It prints any stream as the text of /sys/kernel/tracing/trace, byte for byte, for the scripts and people that know
+ * it. graph.c draws the call tree. The printer keeps no more history than the kernel's own printer keeps per CPU.
  *
  * Objects: struct uft_printer on the caller's stack owns the output buffer, the name tables and one struct
  * text_cpu per CPU. One thread, one pass. Memory is bounded by functions + tasks + CPUs + GRAPH_HOLD.
@@ -20,23 +19,23 @@
  * Where it differs from the kernel, and why
  *   - the flag column is `.....`: no interrupts, no preemption count; a record carries no signal state. Events of a
  *     kernel (trace.dat) have its flags
- *   - a loss is shown where it happened in either mode, since the stream knows the place
- *   - entries-in-buffer is what the recording holds, entries-written adds what was lost; of a live buffer
- *     that keeps the oldest it does not, as in the kernel
- *   - what a live buffer overwrote unread is told in front of the next line of its cpu, as in the kernel:
- *     uft_text_lost()
+ *   - a loss is shown where it happened, in either mode, because the stream has its place
+ *   - entries-in-buffer counts the records of the recording, entries-written adds the lost ones; for a live buffer that
+ *     keeps the oldest records it does not, as in the kernel
+ *   - records that a live buffer overwrote unread are reported in front of the next line of their cpu, as in the
+ *     kernel: uft_text_lost()
  *   - control characters in names become `?` (emit.h)
  *   - graph: see graph.c
  *
- * Failure: the first error of the output ends the report and is returned. What the stream could not read it
- * counts as damage (uft_output_stat() shows it).
+ * Failure: the first error of the output ends the report and is returned. The stream counts unreadable data as damage
+ * (uft_output_stat() shows it).
  */
 #include <stdlib.h>
 
 #include "output/output.h"
 #include "output/text_rows.h"
 
-/* ` (repeats: 2, last_ts:     8.185373)` behind the line of the call, told when another one comes: @ev. */
+/* Prints ` (repeats: 2, last_ts:     8.185373)` behind the line of the call, when another event comes: @ev. */
 static void put_repeats(struct uft_printer *t, struct text_cpu *c, const struct uft_event *ev)
 {
 	struct uft_event line = c->call;
@@ -60,7 +59,7 @@ static int has_repeats(uint32_t tracer, uint32_t flags)
 	return flags & UFT_TEXT_NO_REPEATS && !(flags & TEXT_FORM) && uft_tracer(tracer)->takes & UFT_TAKES_FUNC_STACK;
 }
 
-/* One more of the same. */
+/* 1: the event repeats the last call. */
 static int is_repeat(struct uft_printer *t, const struct uft_event *ev)
 {
 	struct text_cpu *c = text_cpu_get(t, ev->cpu);
@@ -124,13 +123,13 @@ static const char *mark_text(const struct uft_event *ev, char raw[FORM_RAW_MAX],
 	return ev->text;
 }
 
-/* With printk-msg-only a text stands alone, whatever the form of the others. */
+/* 1: the text is printed alone: with printk-msg-only, whatever the form of other events. */
 static int is_bare(const struct uft_printer *t, const struct uft_event *ev)
 {
 	return t->flags & UFT_TEXT_MSG_ONLY && ev->kind == UFT_EV_MARK && !(ev->flags & UFT_EVF_RAW);
 }
 
-/* In a graph as a comment. */
+/* Prints a mark; in a graph as a comment. */
 static void put_mark(struct uft_printer *t, const struct uft_event *ev)
 {
 	const char *name = is_bare(t, ev) || ev->flags & UFT_EVF_RAW ? "" : "tracing_mark_write: ", *text;
@@ -172,7 +171,7 @@ static void put_data(struct uft_printer *t, const struct uft_event *ev)
 		own_event(t, ev);
 }
 
-/* A FUNC or a MARK in one of the raw forms, if that is asked for. */
+/* Prints a FUNC or a MARK in a raw form, if the flags ask for one. */
 static void put_form(struct uft_printer *t, const struct uft_event *ev)
 {
 	int has_form = t->flags & TEXT_FORM && !t->row->is_tree && !is_bare(t, ev);
@@ -253,7 +252,7 @@ static void set_tracer(struct uft_printer *t, uint32_t tracer)
 	t->row = text_row(tracer);
 }
 
-/* Without times there are no durations. */
+/* Sets the flags. Without times there are no durations. */
 static void set_flags(struct uft_printer *t, uint32_t flags, struct uft_stream *st)
 {
 	enum uft_stamp stamp = st ? uft_stream_stamp(st) : UFT_STAMP_NS;
@@ -340,7 +339,7 @@ void uft_text_set(struct uft_printer *t, struct uft_stream *st, uint32_t tracer,
 	set_flags(t, flags, st);
 }
 
-/* @next: the event behind it, NULL: none, or none yet. */
+/* @next: the event behind it; NULL: none, or none yet. */
 static void print_late(struct uft_printer *t, const struct uft_event *ev, const struct uft_event *next)
 {
 	t->start_ns = t->start_ns ? t->start_ns : ev->ts_ns;
@@ -349,8 +348,8 @@ static void print_late(struct uft_printer *t, const struct uft_event *ev, const 
 }
 
 /*
- * Lines that tell how long it was until the next. Without a header (trace_pipe) nothing may be held: events
- * are consumed.
+ * Prints lines that show the time to the next one. Without a header (trace_pipe) no event may be held back, because
+ * events are consumed.
  */
 static void print_with_next(struct uft_printer *t, size_t n)
 {
@@ -380,7 +379,7 @@ int uft_text_run(struct uft_printer *t, size_t max)
 	return t->buf.error ? t->buf.error : n != 0;
 }
 
-/* Prints what is missing from the text, behind all of it. */
+/* Prints the losses behind the whole text. */
 static void put_missed(struct uft_printer *t)
 {
 	uint64_t missed = t->flags & UFT_TEXT_NO_HEADER ? 0 : uft_stream_missed_stacks(t->src.st);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* text.h - what text.c (contexts, headers, function lines) and graph.c (the call tree) share */
+/* text.h - declarations that text.c (contexts, headers, function lines) and graph.c (the call tree) share */
 #ifndef UFT_OUTPUT_TEXT_H
 #define UFT_OUTPUT_TEXT_H
 
@@ -32,7 +32,7 @@ struct text_cpu {
 	/* func-no-repeats: the last call, and how often it came again since */
 	struct uft_event call;
 	uint32_t repeats;
-	uint64_t lost;			/* told in front of its next line */
+	uint64_t lost;			/* reported in front of its next line */
 	uint32_t enter[GRAPH_KERNEL_DEPTH];	/* sym index + 1 of the entries above; 0 none */
 };
 
@@ -78,10 +78,10 @@ const char *text_tracer(uint32_t tracer);
 void text_header(struct uft_printer *t, const struct uft_info *info);
 /* Prints that the buffer of a cpu begins here. */
 void text_put_start(struct uft_printer *t, struct text_cpu *c, uint32_t cpu);
-/* The task, the CPU and the time; as text_context(), of what was looked up. */
+/* Writes the task, the CPU and the time, as text_context() does, from values that were looked up. */
 char *text_put_context(struct uft_printer *t, char *p, const struct text_cpu *c, const struct emit_task *task,
 		       const struct uft_event *ev);
-/* One FUNC, as the function tracer's line. */
+/* Prints one FUNC as the function tracer's line. */
 void text_function(struct uft_printer *t, const struct uft_event *ev);
 /* Writes the task, the CPU and the time at @p, TEXT_CONTEXT_ROOM bytes at most; NULL: no memory. */
 #define TEXT_CONTEXT_ROOM	160u
@@ -94,7 +94,7 @@ void stack_put(struct uft_printer *t, const struct uft_event *ev);	/* wherever i
 /* ---- events.c: the tracers whose functions write events ---- */
 /* 0 or -ENOMEM */
 int events_open(struct uft_printer *t, uint64_t floor_ns, uint64_t thresh_ns, uint64_t from_ns);
-/* 1: its header and lines come at the end, all at once. */
+/* 1: the tracer's header and lines are printed at the end, all at once. */
 int events_wait(const struct uft_printer *t);
 void events_event(struct uft_printer *t, const struct uft_event *ev);
 void events_end(struct uft_printer *t);
@@ -103,37 +103,40 @@ void events_close(struct uft_printer *t);
 /* ---- own.c: the session's own events ---- */
 #define OWN_ROOM	NAMED_ROOM
 void own_event(struct uft_printer *t, const struct uft_event *ev);
-/* mmiotrace's lines are whole: nothing stands in front. */
+/* Prints a line as it is: mmiotrace has no columns in front. */
 void own_line(struct uft_printer *t, const struct uft_event *ev, const char *text, size_t n);
 void own_mark(struct uft_printer *t, const struct uft_event *ev, const char *text, size_t n);
 extern const char own_osnoise_columns[];
-uint64_t own_latency_ns(const struct uft_event *ev);	/* that one stands for; 0 none */
+uint64_t own_latency_ns(const struct uft_event *ev);	/* the latency of the event; 0: none */
 
 /* ---- forms.c ---- */
 
 /* beside enum uft_text_flags. graph: its first column is the time since start_ns */
 #define TEXT_REL_TIME	0x80000000u
 #define TEXT_FORM	(UFT_TEXT_RAW | UFT_TEXT_HEX | UFT_TEXT_BIN)
-/* @worst: what it tells of, NULL: nothing. */
+/* @worst: the stretch that the header describes; NULL: none. */
 void form_latency_header(struct uft_printer *t, const struct uft_info *info, const struct stretch *worst);
 const char *form_name(const struct uft_task *task, char name[17]);	/* nothing in it writes to a terminal */
 /* Writes the task, the CPU and the time in the latency format. */
 char *form_latency_context(struct uft_printer *t, char *p, const struct uft_event *ev);
-/* `# 1 buf: 61 62` of a mark with a number and data; its length. */
+/* Writes `# 1 buf: 61 62`, a mark with a number and data. Returns its length. */
 #define FORM_RAW_MAX	(3 * 4096 + 32)
 size_t form_raw_data(const struct uft_event *ev, char out[FORM_RAW_MAX]);
-/* A FUNC, MARK or an event that has a name, as numbers. */
+/* Prints a FUNC, a MARK or an event with a type as numbers. */
 void form_numbers(struct uft_printer *t, const struct uft_event *ev);
 #define FORM_ADDR_ROOM	64u
-/* What sym-offset and sym-addr put behind the name of @addr. Symbols are of all processes, offsets of this one. */
-/* `ip=name+0x0/0x20`: a field that is an address in a function. FORM_ADDR_ROOM, and the name. */
+/* Writes `ip=name+0x0/0x20`, a field that is an address in a function: FORM_ADDR_ROOM bytes and the name. */
 char *form_field(char *p, const char *field, const struct emit_text *name, const struct uft_image *image,
 		 const struct uft_sym *sym, uint64_t addr);
+/*
+ * Writes what the options sym-offset and sym-addr add behind the name of @addr. Processes share symbols; the offset
+ * is that in the image of this process.
+ */
 char *form_addr(const struct uft_printer *t, char *p, const struct uft_image *image, const struct uft_sym *sym,
 		uint64_t addr);
 
 void graph_header(struct uft_printer *t);
-/* A DATA: of the call that is innermost. */
+/* Prints a DATA of the innermost call. */
 void graph_data(struct uft_printer *t, const struct uft_event *ev);
 
 /* ---- graph_data.c: what is known of a call besides its name and times; @call NULL: nothing ---- */
@@ -141,7 +144,7 @@ void graph_data(struct uft_printer *t, const struct uft_event *ev);
 const struct emit_text *graph_caller(struct uft_printer *t, const struct call *call);
 /* `name()` at least */
 char *graph_put_call(const struct uft_printer *t, char *p, const struct emit_text *name, const struct call *call);
-/* The comment behind a line: where it was called, of a leaf what it returned. */
+/* Writes the comment behind a line: the caller's place and, for a leaf, the result. */
 char *graph_put_note(const struct uft_printer *t, char *p, const struct call *call, const struct emit_text *caller,
 		     int is_leaf);
 static inline int graph_has_result(const struct uft_printer *t, const struct call *call)
@@ -150,17 +153,17 @@ static inline int graph_has_result(const struct uft_printer *t, const struct cal
 }
 char *graph_put_result(const struct uft_printer *t, char *p, const struct call *call);	/* ` = 0x3`, or nothing */
 
-/* A line that is no call: a comment at the depth of the CPU. */
+/* Prints a line that is no call: a comment at the depth of the CPU. */
 void graph_comment(struct uft_printer *t, const struct uft_event *ev, const char *text, size_t n);
 
-/* One ENTRY, EXIT or LEFT. Errors stick in buf.error. */
+/* Prints one ENTRY, EXIT or LEFT. Errors stick in buf.error. */
 void graph_event(struct uft_printer *t, const struct uft_event *ev);
-/* ` %5lu.%06lu: `. */
+/* Both write ` %5lu.%06lu: `. */
 char *text_time(struct uft_printer *t, char *p, uint64_t ts_ns);		/* as the stream's stamps are */
 char *text_seconds(struct uft_printer *t, char *p, uint64_t ts_ns);	/* as if they were ns */
-/* Decides @c's open entry as nested; before a line of that CPU which is not its exit. */
+/* Prints @c's open entry as nested; call it before a line of that CPU that is not its exit. */
 void graph_close_entry(struct uft_printer *t, struct text_cpu *c);
-/* Writes out what is decided. @end: all of it. */
+/* Writes out the decided text. @end: all of it. */
 void graph_flush(struct uft_printer *t, int end);
 
 #endif

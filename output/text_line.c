@@ -70,7 +70,7 @@ char *text_seconds(struct uft_printer *t, char *p, uint64_t ts_ns)
 	return p;
 }
 
-/* Writes a time; of a clock that is no time ` %12llu: `. */
+/* Writes a time; for a clock that does not count time ` %12llu: `. */
 char *text_time(struct uft_printer *t, char *p, uint64_t ts_ns)
 {
 	if (!t->is_plain)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* text_rows.c - the table of tracers whose text has something of its own; see text_rows.h */
+/* text_rows.c - the table of tracers whose text differs from that of other tracers; see text_rows.h */
 #include "output/lines.h"
 #include "output/text_rows.h"
 

@@ -2,23 +2,22 @@
 /*
  * tracedat.c - a stream as trace.dat, the file of trace-cmd and KernelShark
  *
- * It has the same calls as the kernel's function and function_graph tracers would have left in their ring
- * buffers, in the file that stock tools read. Written without their libraries.
+ * The file has the records that the kernel's function and function_graph tracers would have left in their ring buffers,
+ * for stock tools. It is written without their libraries.
  *
- * Objects: struct dat owns the spool (spool.h), the address space (datsyms.h) and one struct dat_cpu per CPU
- * met: its page writer (kbuf.h), the chunk of pages being collected, its lane in the spool. When the stream
- * ends, datfile.c puts the file together. One thread, one pass, memory bounded by CPUs (140 KiB each) and
- * functions; the pages lie twice on disk for a moment.
+ * Objects: struct dat owns the spool (spool.h), the address space (datsyms.h) and one struct dat_cpu per CPU met: its
+ * page writer (kbuf.h), its chunk of collected pages, its lane in the spool. When the stream ends, datfile.c puts the
+ * file together. One thread, one pass, memory bounded by CPUs (140 KiB each) and functions; the pages lie twice on disk
+ * for a moment.
  *
  *	event --> record in the CPU's page --> chunk --(zstd)--> lane of the spool ==> the file
  *
  * krecord.c makes records of the events. A function that was dropped by --budget is a print before the first
  * event after it.
  *
- * A task that did exec has its last name.
- * Invariants: every event is one record, per CPU in time order (tests/golden/tracedat counts with trace-cmd and
- * with libkshark). Failure: an incomplete file is removed, an older one is
- * kept if nothing was written yet; the error names path and reason.
+ * A task that called exec has its last name. Invariants: every event is one record, per CPU in time order
+ * (tests/golden/tracedat counts with trace-cmd and with libkshark). Failure: an incomplete file is removed, an older
+ * one is kept if nothing was written yet; the error names path and reason.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -295,8 +294,8 @@ static int export_fd(struct uft_stream *st, const char *path, enum dat_version v
 }
 
 /*
- * The output is opened before anything is read, so that a path that cannot be written fails at once. What
- * stood there is kept until the new contents are ready.
+ * The output is opened before the input is read, so that a path that cannot be written fails at once. An older file is
+ * kept until the new contents are ready.
  */
 static int export_to(struct uft_stream *st, const char *path, enum dat_version version, struct uft_error *err)
 {

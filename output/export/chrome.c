@@ -2,15 +2,14 @@
 /*
  * chrome.c - the JSON of chrome://tracing, which Perfetto's viewer, speedscope and others read
  *
- * A call is a begin ("B") and an end ("E") of its thread, strictly nested (nest.h), so that viewers need not
- * guess which call is in which. "ts" is microseconds since the first event with exactly three decimals: whole
- * nanoseconds, small enough to be exact in any reader. An end has args.left for a call that was left without
- * return, args.open for one that had not returned at the end. Events, marks and lost records are instant events;
- * all sums are in otherData.
+ * A call is a begin ("B") and an end ("E") of its thread, strictly nested (nest.h), so that viewers need not guess
+ * which call is in which. "ts" is microseconds since the first event with exactly three decimals: whole nanoseconds,
+ * small enough to be exact in any reader. An end has args.left if the call was left without return, args.open if it had
+ * not returned at the end. Events, marks and lost records are instant events; all sums are in otherData.
  *
- * chrome://tracing and speedscope read a file as one string, which V8 bounds; Perfetto's viewer reads it in pieces, but
- * keeps what it holds in the memory of a page (2 GB, 4 at most), and its tool for the command line has all of the
- * machine's. So a longer file is written, with a warning.
+ * chrome://tracing and speedscope read a file as one string, whose length V8 bounds. Perfetto's viewer reads it in
+ * pieces, but keeps the contents in the memory of a page (2 GB, 4 at most); its tool for the command line has the
+ * machine's memory. So a longer file is written, with a warning.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -27,7 +26,7 @@
 struct text { char *text; size_t n; };
 
 struct chrome {
-	FILE *out;			/* for what is rare: behind put_rare() */
+	FILE *out;			/* for rare text: behind put_rare() */
 	struct emit_buf buf;
 	struct text *task, *name;	/* by index: `"pid":1,"tid":2,"ts":`, and a function's name in quotes */
 	uint32_t ntasks, nnames;
@@ -156,7 +155,7 @@ static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t re
 	return 0;
 }
 
-/* A mark is named by its text, as its kind says nothing. */
+/* A mark's name is its text, because all marks are of one kind. */
 static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns,
 		 const struct export_event *e, const struct uft_event *ev)
 {

@@ -2,13 +2,12 @@
 /*
  * ctf.c - the Common Trace Format 1.8: a directory with `metadata` (TSDL) and one stream of packets
  *
- * Events stand in the order of time over all tasks; the context of each is its process and thread. A function
- * is an enumeration, whose labels are the names, so an event takes 21 to 22 bytes; the metadata is written
- * last, as only then all names are known. A thread's name and program are an event of their own before its
- * first call. func_exit.how is `returned`, `left` or `open` (not returned at the end of the recording). Lost
- * records are an event, and count as events_discarded of the packet. An event of the program has a class with the
- * fields of its type, a mark is `mark`, what the session recorded itself is `event` with a text. The clock is ns
- * since the first event.
+ * Events stand in the order of time over all tasks; the context of each is its process and thread. A function is a
+ * value of an enumeration whose labels are the names, so an event takes 21 to 22 bytes; the metadata is written last,
+ * because only then all names are known. An event before the first call of a thread gives its name and program.
+ * func_exit.how is `returned`, `left` or `open` (not returned at the end of the recording). Lost records are an event,
+ * and count as events_discarded of the packet. An event of the program has a class with the fields of its type; a mark
+ * is `mark`; an event of the session itself is `event` with a text. The clock is ns since the first event.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -47,7 +46,7 @@ struct event_head {
 
 struct ctf {
 	FILE *out;
-	char *packet;			/* PACKET_BYTES, of which `used` are taken, the head included */
+	char *packet;			/* PACKET_BYTES; `used` of them are written, the head included */
 	uint32_t used;
 	uint64_t begin_ns, end_ns, discarded;
 	uint8_t *known;			/* tasks that were described, by index */
@@ -78,7 +77,7 @@ static int put_packet(struct ctf *c)
 	return 0;
 }
 
-/* Where the event's fields go, @n bytes at most; NULL: the packet could not be written, *ret says why. */
+/* Room for the event's fields, @n bytes at most; NULL: the packet could not be written, *ret is the error. */
 static inline char *put_event(struct ctf *c, enum event_id id, const struct uft_task *task, uint64_t ns, size_t n,
 			      int *ret)
 {
@@ -187,7 +186,7 @@ static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t re
 
 /* ---- Events ---- */
 
-/* No more fields than an event has here, none twice. */
+/* 1: the type has no more fields than an event may have here, and no name twice. */
 static int is_class(const struct uft_event_type *type)
 {
 	for (uint32_t i = 0; i < type->nfields && type->nfields <= EVENT_FIELDS; i++)
@@ -197,7 +196,7 @@ static int is_class(const struct uft_event_type *type)
 	return type->nfields <= EVENT_FIELDS;
 }
 
-/* The class of @type, EVENT_OTHER: there are too many. */
+/* The class of @type; EVENT_OTHER: there are too many classes. */
 static uint32_t class_of(struct ctf *c, const struct uft_event_type *type)
 {
 	uint32_t i;
@@ -306,7 +305,7 @@ static const char events[] =
 	"event { name = \"mark\"; id = 4; stream_id = 0; fields := struct { string text; }; };\n"
 	"event { name = \"event\"; id = 5; stream_id = 0; fields := struct { string system; string name; string text; }; };\n";
 
-/* Behind an underscore, which readers take away, any name is one that the grammar has no other use for. */
+/* Writes the name behind an underscore, which readers remove. So no name is a keyword of the grammar. */
 static void put_identifier(FILE *out, const char *s)
 {
 	putc('_', out);
@@ -357,7 +356,7 @@ static void put_metadata(struct ctf *c, FILE *out, const struct uft_info *info)
 		put_class(c, out, i);
 }
 
-/* The same recording has the same one. */
+/* The same recording always gets the same UUID. */
 static void make_uuid(struct ctf *c, const struct uft_info *info)
 {
 	uint64_t part[2] = { info->first_ns * 0x9e3779b97f4a7c15ull ^ info->bytes,

@@ -144,7 +144,7 @@ static void make_hwlat(struct export_event *e, const struct uft_event *ev)
 	add_number(e, "count", ev->word[3] >> 32);
 }
 
-/* Counts that are not known are left out. */
+/* Adds the counts that are known. */
 static void make_osnoise(struct export_event *e, const struct uft_event *ev)
 {
 	static const char *const name[] = { "hw", "nmi", "irq", "softirq", "thread" };
@@ -159,7 +159,7 @@ static void make_osnoise(struct export_event *e, const struct uft_event *ev)
 			add_number(e, name[i + 1], count[i]);
 }
 
-/* The line of an event without one: its fields. */
+/* Makes the line of an event that has no text: its fields. */
 static void make_line(struct export_event *e)
 {
 	size_t n = 0;

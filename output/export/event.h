@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event.h - an event that is no call, in a form that all formats can write: what it is, one line, fields
+ * event.h - an event that is no call, in a form that all formats can write: system, name, one line, fields
  *
- * Events are those with a type (symbol/event_type.h), marks (`print` and `raw_data` of the system ftrace, as the
- * kernel has them), and what the session records itself (of the system uft). Texts are any bytes but 0: each
- * format masks what it cannot hold. Context: control.
+ * Such events are events with a type (symbol/event_type.h), marks (`print` and `raw_data` of the system ftrace, as in
+ * the kernel), and events of the session itself (system uft). Texts may contain any byte but 0: each format masks the
+ * bytes that it cannot hold. Context: control.
  */
 #ifndef UFT_OUTPUT_EXPORT_EVENT_H
 #define UFT_OUTPUT_EXPORT_EVENT_H
@@ -14,7 +14,7 @@
 #include "stream/stream.h"
 
 #define EVENT_FIELDS	64u
-#define EVENT_LINE	4096u		/* of texts: what is longer is cut */
+#define EVENT_LINE	4096u		/* the longest text; a longer one is cut */
 #define EVENT_TEXTS	16384u		/* of all fields together */
 
 struct export_field {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* export.h - the formats of uft_exports[] that are not trace.dat, and what they share */
+/* export.h - the formats of uft_exports[] but trace.dat, and the functions that they share */
 #ifndef UFT_OUTPUT_EXPORT_EXPORT_H
 #define UFT_OUTPUT_EXPORT_EXPORT_H
 

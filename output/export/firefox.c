@@ -2,12 +2,12 @@
 /*
  * firefox.c - a processed profile of the Firefox profiler (JSON), which its later versions upgrade
  *
- * Of each task each stretch of time in which the stack of calls stays the same is a sample, whose weight is
- * how long it was (weightType tracing-ms): the sum of a function's weights is its own time to the nanosecond.
- * The viewer draws a sample up to the next one, so where no call is open stands a sample without stack or weight.
- * Times are ms since the first event, with six decimals. Calls that are open at the end of the recording and
- * lost records are markers. A thread has its own tables of functions and stacks. The columns of its samples
- * are lanes of an unnamed file (spool.h) until the end.
+ * A sample is a stretch of time in which the stack of calls of a task stays the same; its weight is the length of the
+ * stretch (weightType tracing-ms). So the sum of a function's weights is its own time to the nanosecond. The viewer
+ * draws a sample up to the next one; where no call is open there is a sample without stack and weight. Times are ms
+ * since the first event, with six decimals. Calls that are open at the end of the recording and lost records are
+ * markers. A thread has its own tables of functions and stacks. The columns of its samples are lanes of an unnamed file
+ * (spool.h) until the end.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -190,7 +190,7 @@ static int put_null(struct firefox *f, struct thread *t, int column)
 	return ret;
 }
 
-/* The time up to @ns was that of the stack so far; before the first call of a thread there is nothing to say. */
+/* Adds a sample of the stack so far for the time up to @ns; none before the first call of a thread. */
 static int put_sample(struct firefox *f, struct thread *t, uint64_t ns)
 {
 	uint64_t weight = t->now == NONE ? 0 : ns - t->since_ns;
@@ -254,7 +254,7 @@ static int find_name(struct thread *t, const char *name, uint32_t *found)
 	return 0;
 }
 
-/* One whose data stand in f->text. */
+/* Adds a marker whose data are in f->text. */
 static int put_marker(struct firefox *f, struct thread *t, const char *name, uint64_t ns)
 {
 	const char *comma = t->nmarkers ? "," : "";
@@ -363,7 +363,7 @@ static void put_constants(FILE *out, const struct constant *c, uint64_t n)
 		put_same(out, c->name, c->value, n);
 }
 
-/* Files are the strings behind those of markers and functions: one for each function that has one. */
+/* Files are the strings behind those of markers and functions: one for each function whose file is known. */
 static void put_places(const struct firefox *f, const struct thread *t, FILE *out)
 {
 	uint32_t file = t->nnames + t->nfuncs;
@@ -441,7 +441,7 @@ static void put_functions(const struct firefox *f, const struct thread *t, FILE 
 	putc('}', out);
 }
 
-/* `"NAME":[...]` of what was collected. */
+/* Writes the collected values of a column: `"NAME":[...]`. */
 static int put_column(struct firefox *f, struct thread *t, FILE *out, int column)
 {
 	int ret = flush(f, &t->column[column]);

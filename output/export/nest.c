@@ -107,7 +107,10 @@ static int add_event(struct nest *n, const struct uft_event *ev)
 	return ev->kind == UFT_EV_ENTRY ? begin_call(n, t, ev) : exit_call(n, t, ev);
 }
 
-/* The youngest task first: an exec makes another one of the same thread, whose calls are within those of the older. */
+/*
+ * Ends open calls, of the youngest task first: an exec makes another task of the same thread, whose calls are within
+ * those of the older task.
+ */
 static int close_open(struct nest *n)
 {
 	int ret = 0;

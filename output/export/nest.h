@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nest.h - a stream as calls that are strictly nested, and the events between: what formats of a timeline need
+ * nest.h - a stream as strictly nested calls and the events between them: the input of timeline formats
  *
- * Of each task, begins and ends alternate like brackets, and time never runs backwards; parents begin before
- * their children where times are equal. Times are ns since the first event. Calls that are open when their process
- * ends, or the stream, end with it, marked. Not told: returns whose entry is not in the stream, which are counted.
+ * Begins and ends of a task match like brackets, and its time never runs backwards; a parent begins before its children
+ * if the times are equal. Times are ns since the first event. A call that is open when its process or the stream ends
+ * gets a marked end there. Returns whose entry is not in the stream are left out, and counted.
  */
 #ifndef UFT_OUTPUT_EXPORT_NEST_H
 #define UFT_OUTPUT_EXPORT_NEST_H
@@ -25,7 +25,7 @@ struct nest_call {
 };
 
 struct nest_ops {
-	/* Each returns 0 or a negative errno, which ends all. */
+	/* Each op returns 0 or a negative errno, which ends the run. */
 	int (*begin)(void *ctx, const struct uft_task *task, const struct nest_call *call);	/* at call->begin_ns */
 	int (*end)(void *ctx, const struct uft_task *task, const struct nest_call *call, uint64_t ns,
 		   enum nest_end how);

@@ -2,14 +2,13 @@
 /*
  * otlp.c - traces of OpenTelemetry: a span for each call, as one TracesData message of opentelemetry-proto (trace/v1)
  *
- * The body for a collector's /v1/traces, application/x-protobuf. An outermost call and all calls in it are a
- * trace. Spans of a task are collected and go out as ResourceSpans of its process: repeated fields of a
- * message may be written one after the other. Times are ns since the epoch: the wall clock when the recording
- * began, plus the exact time since the first event. A call that was left without return has the attribute
- * uft.left, one that had not returned at the end uft.open; lost records are a span of no duration with
- * uft.lost. An event or mark is an event of the innermost open call's span; one that has none, or whose call has
- * SPAN_EVENTS already, is a span of no duration with uft.event. Memory: LANE_BYTES for each task, and the events of
- * its open calls.
+ * The body for a collector's /v1/traces, application/x-protobuf. An outermost call and all calls in it are a trace.
+ * Spans of a task are collected and written as ResourceSpans of its process: the protobuf encoding allows to write
+ * repeated fields one after the other. Times are ns since the epoch: the wall clock when the recording began, plus the
+ * exact time since the first event. A call that was left without return has the attribute uft.left, a call that had not
+ * returned at the end uft.open; lost records are a span of no duration with uft.lost. An event or mark is an event of
+ * the span of the innermost open call. If no call is open, or the call has SPAN_EVENTS already, it is a span of no
+ * duration with uft.event. Memory: LANE_BYTES for each task, and the events of its open calls.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -189,7 +188,7 @@ static int begin(void *ctx, const struct uft_task *task, const struct nest_call 
 	return 0;
 }
 
-/* The events of the call that ends, to its span. */
+/* Adds the events of the call that ends to its span. */
 static void add_pending(struct otlp *o, struct lane *l, uint32_t level)
 {
 	struct pending *p = level < l->npending ? &l->pending[level] : NULL;
@@ -222,7 +221,7 @@ static int end(void *ctx, const struct uft_task *task, const struct nest_call *c
 	return add_span(o, l);
 }
 
-/* Their ids are counted down from the largest, so that they are not those of calls. */
+/* The ids of losses are counted down from the largest, so they differ from the ids of calls. */
 static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t records)
 {
 	struct otlp *o = ctx;
@@ -251,7 +250,7 @@ static void add_fields(struct otlp *o, struct pb *to, uint32_t field, const stru
 		add_attribute(o, to, field, e->field[i].name, e->field[i].text, VALUE_INT, e->field[i].number);
 }
 
-/* A span of no duration. */
+/* Writes a span of no duration. */
 static int put_alone(struct otlp *o, struct lane *l, const struct nest_call *in, uint64_t ns,
 		     const struct export_event *e, const char *name)
 {
@@ -265,7 +264,7 @@ static int put_alone(struct otlp *o, struct lane *l, const struct nest_call *in,
 	return add_span(o, l);
 }
 
-/* A mark is named by its text, as its kind says nothing. */
+/* A mark's name is its text, because all marks are of one kind. */
 static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns,
 		 const struct export_event *e, const struct uft_event *ev)
 {

@@ -2,14 +2,14 @@
 /*
  * parquet.c - tables of Apache Parquet, compressed with zstd: a row for each call, or for each event
  *
- * A file has one table, so calls and events are two formats. Rows of calls stand in the order in which calls end;
- * numbers (id, parent) are those of the order in which they begin, from 1, parent 0 for an outermost one. ROWS of
- * them are a row group: one page for each column, numbers PLAIN, names by a dictionary of the group. The indices of
- * a dictionary have 8, 16 or 32 bits, so that the bit packing of the format is a plain array. What has no row is
- * counted in the file's key-value metadata. Memory: one group, and 400 bytes for each group that was written.
+ * A file has one table, so calls and events are two formats. Rows of calls are in the order in which calls end. Calls
+ * are numbered (id, parent) from 1 in the order in which they begin; parent is 0 for an outermost call. ROWS rows are a
+ * row group: one page for each column, numbers PLAIN, names by a dictionary of the group. The indices of a dictionary
+ * have 8, 16 or 32 bits, so that the bit packing of the format is a plain array. The file's key-value metadata counts
+ * what has no row. Memory: one group, and 400 bytes for each group that was written.
  *
- * The file: `PAR1`, groups, FileMetaData, its length, `PAR1`. All required fields of the format's thrift
- * definition are there, and none else.
+ * The file: `PAR1`, groups, FileMetaData, its length, `PAR1`. It has the required fields of the format's thrift
+ * definition, and no others.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static const struct column call_columns[CALL_COLUMNS] = {
 	[COLUMN_HOW] = { "how", TYPE_BYTES },
 };
 
-/* Events, marks and losses: in the order of time, of a loss `records` are what is missing. */
+/* Events, marks and losses, in the order of time; `records` is the number of lost records of a loss. */
 enum event_column { EVENT_CALL, EVENT_PID, EVENT_TID, EVENT_TASK, EVENT_CPU, EVENT_TIME, EVENT_SYSTEM, EVENT_NAME,
 	EVENT_TEXT, EVENT_FIELDS_JSON,
 		    EVENT_RECORDS, EVENT_COLUMNS };
@@ -63,8 +63,8 @@ static const struct column event_columns[EVENT_COLUMNS] = {
 #define GROUP_TEXT	(16u << 20)	/* of one column, then a group ends */
 
 /*
- * The different names of a group, in PLAIN encoding, found by their text; an index that was met already finds
- * its name by number.
+ * The different names of a group, in PLAIN encoding, looked up by text. An index that was met before finds its name by
+ * number.
  */
 struct dict {
 	struct pb plain;
@@ -141,7 +141,7 @@ static int find_name(struct parquet *p, struct dict *d, const char *name, uint32
 	return add_name(d, s, n, hash);
 }
 
-/* @name: of what has @index. */
+/* The id of @name, the name of the object that has @index. */
 static inline int name_of(struct parquet *p, int column, uint32_t index, const char *name, uint32_t *id)
 {
 	struct dict *d = &p->dict[column];

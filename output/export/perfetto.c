@@ -2,13 +2,12 @@
 /*
  * perfetto.c - the trace of Perfetto: track events in protobuf, a track for each task below one for its process
  *
- * Each task is a packet sequence of its own: its track is the sequence's default and function names are
- * interned in it, so a begin or an end is one packet of about 14 bytes. Timestamps are ns since the first
- * event. A call that was left without return has an end with the annotation `left`, one that had not returned
- * at the end of the recording `open`. Lost records are instant events with their number and mark the packet
- * (previous_packet_dropped). Events and marks are instant events of their track; those with a type are
- * in a bundle of ftrace events of their CPU as well, as generic events with the kernel's fields. Memory: a bit for
- * each pair of task and function.
+ * Each task is a packet sequence of its own: its track is the sequence's default and function names are interned in it,
+ * so a begin or an end is one packet of about 14 bytes. Timestamps are ns since the first event. The end of a call that
+ * was left without return has the annotation `left`, the end of a call that had not returned at the end of the
+ * recording `open`. Lost records are instant events with their number and mark the packet (previous_packet_dropped).
+ * Events and marks are instant events of their track. Events with a type are also in a bundle of ftrace events of their
+ * CPU, as generic events with the kernel's fields. Memory: a bit for each pair of task and function.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,7 +20,7 @@
 #include "output/export/utf8.h"
 #include "symbol/array.h"
 
-/* Fields of perfetto's messages that are written here. */
+/* Fields of perfetto's messages that this file writes. */
 enum { TRACE_PACKET = 1 };
 enum { PACKET_FTRACE = 1, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_TRACK_EVENT = 11, PACKET_INTERNED = 12,
 	PACKET_SEQUENCE_FLAGS = 13,
@@ -95,7 +94,7 @@ static uint64_t uuid_of(const struct uft_task *t)
 	return TASK_UUID + t->index;
 }
 
-/* A process again for each of its tasks: the last name is the one that it has, as after an exec. */
+/* Describes the process again for each of its tasks: the last name is the name that it has, as after an exec. */
 static int describe(struct perfetto *p, const struct uft_task *t)
 {
 	int ret;
@@ -281,7 +280,7 @@ static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t re
 
 /* ---- Events ---- */
 
-/* A field of a message with fields for names, texts, signed and unsigned numbers. */
+/* A field of a message that has fields for names, texts, signed and unsigned numbers. */
 static void add_field(struct perfetto *p, struct pb *to, const struct export_field *f, const uint32_t number[4])
 {
 	add_text(p, to, number[0], f->name);
@@ -291,7 +290,7 @@ static void add_field(struct perfetto *p, struct pb *to, const struct export_fie
 		pb_uint(to, number[f->is_signed ? 2 : 3], f->number);
 }
 
-/* As the kernel's event of that name. */
+/* Writes the event as the kernel's event of that name. */
 static int put_generic(struct perfetto *p, const struct uft_task *t, uint64_t ns, const struct export_event *e,
 		       uint32_t cpu)
 {
@@ -316,7 +315,7 @@ static int put_generic(struct perfetto *p, const struct uft_task *t, uint64_t ns
 	return p->bundle.error ? p->bundle.error : put_packet(p);
 }
 
-/* A mark is named by its text, as its kind says nothing. */
+/* A mark's name is its text, because all marks are of one kind. */
 static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns,
 		 const struct export_event *e, const struct uft_event *ev)
 {

@@ -12,7 +12,10 @@ struct places {
 	uint32_t nof, cap;
 };
 
-/* Starts as zeroes. Functions are collected first, asked for all at once, and have a place (file NULL: none) then. */
+/*
+ * Starts as zeroes. places_want() collects functions, places_find() looks all of them up at once; then each has a place
+ * (file NULL: none).
+ */
 int places_want(struct places *p, const struct uft_sym *sym);		/* 0 or -ENOMEM */
 /* 0, -ENOPKG, -ENOMEM */
 int places_find(struct places *p, const struct uft_export_opts *o, struct uft_error *err);

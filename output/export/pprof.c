@@ -2,10 +2,10 @@
 /*
  * pprof.c - the profile of pprof: protobuf in gzip, a sample for each call path with its calls and its own time
  *
- * Sums of all samples are those of `uft report --tree`. The string table has a fixed order, so that no string
- * has to be looked up: first the words below, then of each function its name, its name as linked, its
- * object and its file. Comments (`pprof -comments`) say what the samples cannot: records lost, calls open at the end.
- * Memory: that of the tree, and one message.
+ * The sums of all samples equal those of `uft report --tree`. The string table has a fixed order, so that no string has
+ * to be looked up: first the words below, then for each function its name, its name as linked, its object and its file.
+ * Comments (`pprof -comments`) give what samples cannot: lost records, calls open at the end. Memory: the tree, and one
+ * message.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -118,7 +118,7 @@ static void put_types(struct pprof *p)
 	pb_uint(&p->message, PROFILE_COMMENT, STRING_COMMENT);
 }
 
-/* From the inside out. */
+/* Writes the path of a sample, the innermost function first. */
 static void put_sample(struct pprof *p, const struct agg *a, uint32_t node)
 {
 	const struct agg_node *n = &a->node[node];
@@ -167,7 +167,7 @@ static void put_mapping(struct pprof *p, uint32_t func, uint32_t mapping)
 	put(p);
 }
 
-/* A mapping for each object. Function 0 is the whole recording. */
+/* Writes a mapping for each object. Function 0 is the whole recording. */
 static int put_functions(struct pprof *p, const struct agg *a)
 {
 	uint32_t *first = malloc((a->nfuncs + 1) * sizeof(*first)), n = 0;

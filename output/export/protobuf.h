@@ -2,9 +2,8 @@
 /*
  * protobuf.h - messages of protocol buffers, encoded by hand
  *
- * A message is collected in a struct pb, and becomes a field of the next one or goes out. The first failure
- * (no memory) sticks in pb.error; what is added afterwards is dropped. Strings must be UTF-8: utf8_clean().
- * Context: control, one thread.
+ * A message is collected in a struct pb, and becomes a field of the next one or goes out. The first failure (no memory)
+ * sticks in pb.error; later additions are dropped. Strings must be UTF-8: utf8_clean(). Context: control, one thread.
  */
 #ifndef UFT_OUTPUT_EXPORT_PROTOBUF_H
 #define UFT_OUTPUT_EXPORT_PROTOBUF_H
@@ -31,7 +30,7 @@ static inline char *pb_put_varint(char *p, uint64_t v)
 	return p;
 }
 
-/* Room for @n more bytes, NULL without memory. */
+/* Room for @n more bytes; NULL: no memory. */
 static inline char *pb_room(struct pb *b, size_t n)
 {
 	if (!b->error)
@@ -47,7 +46,7 @@ static inline void pb_varint(struct pb *b, uint64_t v)
 		b->n = (size_t)(pb_put_varint(p, v) - b->data);
 }
 
-/* A field of an integer, of 8 bytes, of bytes, of a message. */
+/* These add a field: an integer, 8 bytes, bytes, a message. */
 static inline void pb_uint(struct pb *b, uint32_t field, uint64_t v)
 {
 	pb_varint(b, (uint64_t)field << 3);

@@ -15,10 +15,10 @@
 
 #define BUFFER	(256u << 10)
 
-/* For signal handlers: files, then the directory that they are in. */
+/* The names that a signal handler removes: files, then the directory that they are in. */
 static char *volatile under_way[2], *volatile under_way_dir;
 
-/* A pipe, a device, or what is open already under a name of /proc (/dev/stdout). */
+/* A pipe, a device, or an open file under a name of /proc (/dev/stdout). */
 static int is_special(const char *path)
 {
 	struct stat st;
@@ -27,7 +27,7 @@ static int is_special(const char *path)
 	       (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
 }
 
-/* @name: owned by the list from now on. */
+/* Opens a new file. The list of names owns @name from now on. */
 static int open_new(char *name, unsigned i, FILE **out)
 {
 	int fd;
@@ -60,7 +60,7 @@ static int open_part(struct export_sink *s, const char **why)
 	return ret;
 }
 
-/* A pipe of another user is refused: its owner would have the export, or have it wait for a reader for ever. */
+/* Refuses another user's pipe: its owner would get the export, or let it wait for a reader for ever. */
 static int open_special(struct export_sink *s, const char **why)
 {
 	int fd = uft_newfile_open(s->path, 0, NULL, why);
@@ -101,7 +101,7 @@ void export_sink_discard(void)
 		rmdir(under_way_dir);
 }
 
-/* @is_done: what was under way has its name now. */
+/* Forgets the names. @is_done: the output has its final name; if not, it is removed. */
 static void forget(struct export_sink *s, int is_done)
 {
 	if (!is_done)
@@ -143,7 +143,7 @@ int export_sink_reserve(struct export_sink *s, const char *path, struct uft_erro
 	return 0;
 }
 
-/* 0: there is none yet, or an empty one, which rename(2) replaces. */
+/* 0: nothing has that name, or an empty directory, which rename(2) replaces. */
 static int check_free(const char *path, const char **why)
 {
 	DIR *dir = opendir(path);
@@ -229,7 +229,7 @@ int export_string_too_long(uint64_t max, struct uft_error *err)
 			"(--range A~B), or use -f perfetto", (max + (1u << 20) - 1) >> 20);
 }
 
-/* 1: longer than @max; 0; -errno. A pipe does not tell: what its reader is is not known either. */
+/* 1: longer than @max; 0: not; -errno. A pipe has no length, and its reader is unknown: 0. */
 static int is_longer(struct export_sink *s, uint64_t max)
 {
 	off_t bytes;

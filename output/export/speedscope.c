@@ -2,10 +2,9 @@
 /*
  * speedscope.c - the file format of speedscope: an evented profile for each task
  *
- * Opens ("O") and closes ("C") are strictly nested (nest.h); "at" is whole ns since the first event. The
- * events of a task must stand together, so each task has a lane of an unnamed file (spool.h) until the end. A
- * frame is a function. What the format has no place for, calls that were left or open, events and lost records, is
- * counted in "exporter".
+ * Opens ("O") and closes ("C") are strictly nested (nest.h); "at" is whole ns since the first event. The events of a
+ * task must be together, so each task has a lane of an unnamed file (spool.h) until the end. A frame is a function. The
+ * format has no place for calls that were left or open, for events and for lost records: "exporter" counts them.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -133,7 +132,7 @@ static int put_profiles(struct speedscope *s, FILE *out, uint64_t end_ns)
 	return ret;
 }
 
-/* Where @sym is defined, or at least in which object. */
+/* Writes where @sym is defined, or at least in which object. */
 static void put_place(const struct speedscope *s, FILE *out, const struct uft_sym *sym)
 {
 	struct uft_source at = places_of(&s->places, sym);
@@ -156,7 +155,7 @@ static int find_places(struct speedscope *s, const struct uft_export_opts *o)
 	return ret ? ret : places_find(&s->places, o, s->err);
 }
 
-/* Frames are found by their place: one that was not met has a name, too. */
+/* Frames are found by their index: a function that was not met has a name, too. */
 static void put_frames(const struct speedscope *s, FILE *out)
 {
 	uint32_t n = s->nsyms;

@@ -7,13 +7,13 @@
  *	function(id, name, linked, object, file, line)	file and line: with --lines
  *	call(id, parent, task, function, level, begin_ns, end_ns, self_ns, how)
  *	event(task, call, ns, cpu, system, name, text, fields)	call: the innermost one, NULL none; fields: JSON
- *	loss(task, ns, records)		task NULL: not known of which
+ *	loss(task, ns, records)		task NULL: not known
  *	calls, events, profile		views: calls and events with names; functions with their sums
  *
- * Calls are numbered from 1 in the order in which they begin, parent is 0 for an outermost one, and their
- * rows stand in the order in which they end: appended, which is what makes it fast. There is no index;
- * `CREATE INDEX` takes seconds for those who want one. The library is loaded for this format only. The
- * database has no journal while it is written: it is thrown away unless it gets whole.
+ * Calls are numbered from 1 in the order in which they begin, parent is 0 for an outermost one, and their rows stand in
+ * the order in which they end: appended, which is what makes it fast. There is no index; a user who needs one makes it
+ * by `CREATE INDEX` in seconds. The library is loaded for this format only. The database has no journal while it is
+ * written, because an incomplete one is removed.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -47,7 +47,7 @@ static const char schema[] =
 	" max(end_ns - begin_ns) AS max_ns FROM call JOIN function ON function.id = call.function GROUP BY call.function;"
 	"BEGIN;";
 
-/* Several calls a statement: what a statement costs on top of its rows is more than a row. */
+/* Several calls a statement: the cost of a statement is more than that of a row. */
 #define CALL	"(?,?,?,?,?,?,?,?,?)"
 #define CALL_COLUMNS	9
 #define NCALLS	8u
@@ -153,7 +153,7 @@ static int bind_name(struct sqlite *q, sqlite3_stmt *s, int i, const char *name)
 	return q->bind_text(s, i, clean, -1, SQLITE_TRANSIENT) == SQLITE_OK ? 0 : -ENOMEM;
 }
 
-/* 0 or -EIO: fail() says what. */
+/* 0 or -EIO: fail() gives the reason. */
 static int put(struct sqlite *q, sqlite3_stmt *s)
 {
 	int done = q->step(s);

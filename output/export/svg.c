@@ -2,9 +2,9 @@
 /*
  * svg.c - a flame graph as one self-contained SVG file: no script, no font, nothing from elsewhere
  *
- * A box is a call path; its width is its time, callees included; what it called stands on it. A browser shows
- * the whole name, time, share and calls of the box that the pointer is on. Boxes narrower than MIN_WIDTH are
- * left out, and a line says how many.
+ * A box is a call path; its width is its time, callees included; its callees are on top of it. A browser shows the
+ * whole name, time, share and calls of the box under the pointer. Boxes narrower than MIN_WIDTH are left out, and a
+ * line tells how many.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -91,8 +91,7 @@ static void put_box(FILE *out, const struct agg *a, uint32_t i, double x, double
 }
 
 /*
- * Where each node is drawn, and how many rows there are. A node that is too narrow has depth 0, as has all
- * that is on it.
+ * Places each node, and returns the number of rows. A node that is too narrow has depth 0, and so have all nodes on it.
  */
 static unsigned place(const struct agg *a, struct box *box, uint64_t *nhidden)
 {
@@ -104,10 +103,7 @@ static unsigned place(const struct agg *a, struct box *box, uint64_t *nhidden)
 	if (!next)
 		return 0;
 	next[0] = MARGIN;
-	/*
-	 * A parent's index is smaller: it is placed first. Siblings stand in the order in which they were
-	 * called first.
-	 */
+	/* A parent has a smaller index, so it is placed first. Siblings are in the order of their first calls. */
 	for (uint32_t i = 1; i < a->nnodes; i++) {
 		const struct agg_node *n = &a->node[i];
 		double width = (double)n->total * scale;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thrift.h - structs of thrift's compact protocol, encoded by hand: what Parquet's page headers and footer are
+ * thrift.h - structs of thrift's compact protocol, encoded by hand, for Parquet's page headers and footer
  *
  * Fields of a struct are given in ascending order; `last` is the number of the one before, 0 at the start of
  * a struct. A struct ends by thrift_stop(). Failures stick in the struct pb (protobuf.h). Context: control,

@@ -5,24 +5,22 @@
  * Each task has a stack of its open calls, each with its node. An entry looks for the child of the node above
  * it: first the one that was called last, then by hash. An exit adds its duration to its node.
  *
- * Exact are
+ * These sums are exact:
  *   - the sum of self over all nodes is the sum of total over the outermost ones, to the ns, unless events
  *     are lost or selected
- *   - a call that was left (longjmp, exception, stack switch) counts up to then; should it return after all,
+ *   - a call that was left (longjmp, exception, stack switch) counts up to that moment; if it returns after all,
  *     nothing is added
- *   - a call that is open when its process ends counts up to the last record of that process, one that is open at
- *     the end of the recording up to the last event; both in nopen
- *   - an exit whose entry is not in the stream (it began before the selected range) counts with its own time
- *     only, as what it called was counted without it; one whose duration is unknown counts as a call without
- *     time
- *   - calls that were recorded without entries (tracing_thresh) have no path: they are outermost, and may lie
- *     within each other
+ *   - a call that is open when its process ends counts up to the last record of the process; a call that is open at the
+ *     end of the recording counts up to the last event; nopen counts both
+ *   - an exit whose entry is not in the stream (the call began before the selected range) counts with its self time
+ *     only, because its callees were counted without it; if its duration is unknown, it counts as a call without time
+ *   - calls that were recorded without entries (tracing_thresh) have no path: they are outermost, and may nest
  * Flat tables and histograms of durations need no paths. If one thread adds them up, a node is a function of a group
- * instead: functions are fewer than paths. A function's total is that of its calls which are not within another call of
- * the same function by the task; the group's total is that of its outermost calls.
- * Bounds: AGG_NODES paths; what goes beyond is one node `[more paths]` below each of them, of which the
- * outermost calls give the total. Memory: 110 bytes a path and 128 for each octave of its durations. Speed:
- * see bench/micro/output.c; no allocation but for first times.
+ * instead, because functions are fewer than paths. A function's total is the time of its calls that are not within
+ * another call of the same function by the task; the group's total is the time of its outermost calls. Bounds:
+ * AGG_NODES paths; further paths are one node `[more paths]` below each of them, whose total is the time of its
+ * outermost calls. Memory: 110 bytes a path and 128 for each octave of its durations. Speed: see bench/micro/output.c;
+ * memory is allocated only when something new is met.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -358,7 +356,7 @@ uint32_t agg_func_of(struct agg *a, const struct uft_sym *sym)
 	return func_of(a, sym);
 }
 
-/* Flat: where the open calls of a node's function are counted; NULL: no memory. */
+/* Flat: the counter of open calls of a node's function; NULL: no memory. */
 static uint32_t *nopen_of(const struct agg *a, struct agg_task *t, uint32_t node)
 {
 	uint32_t func = a->node[node].func;
@@ -366,7 +364,7 @@ static uint32_t *nopen_of(const struct agg *a, struct agg_task *t, uint32_t node
 	return array_reach(t->nopen, t->cap_nopen, func) < 0 ? NULL : &t->nopen[func];
 }
 
-/* Entries whose exits are missing: the stream has gone on without them. Nothing is known of their time. */
+/* Drops entries whose exits were lost: the stream has gone on without them, and their time is unknown. */
 static void drop_stale(struct agg *a, struct agg_task *t, uint32_t depth)
 {
 	while (t->n && t->frame[t->n - 1].depth >= depth) {
@@ -384,7 +382,7 @@ static void drop_stale(struct agg *a, struct agg_task *t, uint32_t depth)
 	}
 }
 
-/* Flat: of the caller's group. What the caller called last is remembered as for paths. */
+/* Flat: the node of the function in the caller's group. The last callee is remembered, as with paths. */
 static uint32_t flat_node(struct agg *a, uint32_t caller, uint32_t func)
 {
 	uint32_t last = a->build->link[caller].last, i;
@@ -418,7 +416,7 @@ static int enter_flat(struct agg *a, struct agg_task *t, uint32_t node)
 	return 0;
 }
 
-/* The innermost call has been taken off the stack. Returns what it adds to its node's total. */
+/* Ends a call that has been popped from the stack. Returns its addition to the node's total. */
 static uint64_t leave_flat(struct agg *a, struct agg_task *t, uint32_t node, uint64_t ns)
 {
 	uint32_t nopen = --t->nopen[a->node[node].func];
@@ -484,7 +482,7 @@ static inline int does_count(const struct agg *a, const struct uft_event *ev)
 	return __builtin_expect(!a->counts, 1) || a->counts(a->counts_of, ev);
 }
 
-/* An exit without its entry. */
+/* Counts an exit without its entry. */
 static int leave_alone(struct agg *a, struct agg_task *t, const struct uft_event *ev, uint32_t func)
 {
 	uint64_t total = ev->flags & UFT_EVF_CALL ? ev->duration_ns : ev->self_ns;
@@ -582,7 +580,7 @@ static int add_event(struct agg *a, const struct uft_event *ev)
 	return ev->kind == UFT_EV_ENTRY ? enter(a, t, ev) : exit_call(a, t, ev);
 }
 
-/* Calls that are open when the stream ends. */
+/* Ends the calls that are open when the stream ends. */
 int agg_close_open(struct agg *a)
 {
 	struct agg_build *b = a->build;
@@ -618,7 +616,7 @@ void agg_forget_stream(struct agg_build *b)
 	b->ntasks = b->nfunc_of = b->cap_left = b->nmet = b->cap_met = 0;
 }
 
-/* 1: another part is of no use, so this one neither; or this one holds what cannot be put together. */
+/* 1: this part is of no use, because another part is not, or because this one met something that cannot be joined. */
 static int is_stopped(const struct agg *a)
 {
 	int *stop = a->build->stop;
@@ -696,7 +694,7 @@ void agg_free(struct agg *a)
 
 static const struct agg *sorted;
 
-/* Shortest first, so that putting each in front of its siblings gives the longest first. */
+/* Shortest first: each is put in front of its siblings, which makes the longest the first. */
 static int by_total(const void *x, const void *y)
 {
 	uint32_t i = *(const uint32_t *)x, k = *(const uint32_t *)y;

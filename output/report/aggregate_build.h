@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aggregate_build.h - what aggregate.c keeps while it adds up a stream, for aggregate_parts.c
+ * aggregate_build.h - the state of aggregate.c while it adds up a stream, for aggregate_parts.c
  *
  * Context: control; one thread per aggregate.
  */
@@ -46,8 +46,8 @@ struct agg_build {
 	struct hash_index by_key;	/* of functions */
 	uint32_t (*pool)[HIST_SUB];
 	uint32_t npool, cap_pool;
-	uint32_t unused[65];	/* by blocks: the first of what was left, + 1; each names the next in its first word */
-	/* Of the stream that is being added */
+	uint32_t unused[65];	/* by number of blocks: the first unused room, + 1; its first word has the next */
+	/* of the stream that is being added */
 	uint32_t *func_of;	/* by uft_sym.index: function + 1 */
 	uint32_t nfunc_of;
 	uint32_t *met, nmet, cap_met;	/* uft_sym.index of the symbols, in the order in which they were met */
@@ -78,9 +78,9 @@ int agg_close_open(struct agg *a);
 void agg_forget_stream(struct agg_build *b);
 
 /* ---- aggregate_some.c ---- */
-/* 0 or -ENOMEM; before it is put on the stack */
+/* Call it before the call is put on the stack. 0 or -ENOMEM. */
 int agg_some_enter(struct agg *a, struct agg_task *t, const struct uft_event *ev);
-/* It has been taken off the stack: adds what it has in its node and caller, but self and durations. */
+/* Call it after the call was popped from the stack: adds its sums to node and caller, but self and durations. */
 void agg_some_leave(struct agg *a, struct agg_task *t, uint32_t node, uint64_t ns, int counts);
 void agg_some_charge(struct agg_task *t, int is_ready, uint64_t ns);	/* time without a CPU, in the innermost call */
 

@@ -3,17 +3,17 @@
  * aggregate_parts.c - a stream added up by call path, by several threads
  *
  * Each thread adds up one part (parts_sum.c). A part begins with calls open. Each of them gets a node of its own there
- * (open_calls()), which nothing but calls below that frame uses; its sums are added to the node that the frame has in
- * the whole. All other nodes are looked up by their path. Nodes and functions are added in the order in which the part
- * met them, so they get the same numbers as with one thread, and what is equal is sorted alike.
+ * (open_calls()), which only calls below that frame use; its sums are added to the frame's node in the whole. All other
+ * nodes are looked up by their path. Nodes and functions are added in the order in which the part met them, so they get
+ * the same numbers as with one thread, and equal rows are sorted alike.
  *
  * Parts do not fit if
- *   - the calls that are open are not those of the whole: ends of some were not shown
+ *   - the calls open at the border are not those of the whole: the stream did not show some ends
  *   - there are calls without an entry on one side of a border, and calls that were left on the other
- *   - there are more paths than AGG_NODES, as it depends on the order which ones are kept
+ *   - there are more paths than AGG_NODES: the order decides which ones are kept
  *   - switches were recorded: the time without a CPU reaches over borders
- * The last two are seen on the way, and stop all threads at once. What may be flat (agg.may_be_flat) needs no paths
- * with one thread, and then begins again instead of going on with them.
+ * The threads find the last two while they add up, and all stop at once. A sum that may be flat (agg.may_be_flat) needs
+ * no paths with one thread: it begins again then, instead of going on with paths.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static int open_calls(void *sum, const struct uft_part *part)
 
 /* ---- Putting parts together ---------------------------------------------------------------------------------- */
 
-/* Functions, nodes and tasks of a part: which ones they are in the whole. */
+/* The numbers that functions, nodes and tasks of a part have in the whole. */
 struct joint {
 	struct agg *all;
 	const struct agg *part;
@@ -79,7 +79,7 @@ static int has_left(const struct agg_build *b, uint32_t nfuncs)
 	return 0;
 }
 
-/* Tasks and functions of the part, in the order in which they were met. 0 or -ENOMEM. */
+/* Adds the tasks and functions of the part, in the order in which the part met them. 0 or -ENOMEM. */
 static int join_names(struct joint *j)
 {
 	const struct agg_build *b = j->part->build;
@@ -109,7 +109,7 @@ static int join_names(struct joint *j)
 	return 0;
 }
 
-/* Nodes of the calls that were open. 1; 0: the part began with others than the whole has open there. */
+/* Finds the nodes of the calls that were open. 1; 0: the part began with other open calls than the whole has there. */
 static int join_open_calls(struct joint *j)
 {
 	const struct agg_build *part = j->part->build, *all = j->all->build;
@@ -154,7 +154,7 @@ static uint64_t find_nodes(struct joint *j)
 	return n;
 }
 
-/* 1; 0: there are too many paths, and nothing has changed; -ENOMEM. */
+/* Adds the nodes of the part. 1; 0: there are too many paths, and nothing has changed; -ENOMEM. */
 static int join_nodes(struct joint *j)
 {
 	if (find_nodes(j) >= j->all->max_nodes)
@@ -173,7 +173,7 @@ static int join_nodes(struct joint *j)
 	return 1;
 }
 
-/* The calls that are open where the part ends. 0 or -ENOMEM. */
+/* Takes over the calls that are open where the part ends. 0 or -ENOMEM. */
 static int join_task(struct joint *j, struct agg_task *to, const struct agg_task *from)
 {
 	uint32_t kept = 0;
@@ -280,7 +280,7 @@ static int add(void *sum, struct uft_stream *st)
 	return agg_add_events(sum, st);
 }
 
-/* As agg_init() left it. */
+/* Makes the sum as agg_init() made it. */
 static int clear(void *all)
 {
 	struct agg *a = all;

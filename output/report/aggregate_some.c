@@ -2,9 +2,9 @@
 /*
  * aggregate_some.c - the tree of some calls only, as a filter shows them
  *
- * Whether a call counts is known when it ends, and its node when it begins. So all calls have nodes, and each open call
- * keeps apart what calls below it add that count: if it does not count itself, its node gets no more than that. A call
- * that counts has the times that it has without a filter: what is hidden below it is neither taken from its total nor
+ * The end of a call decides whether it counts, but its begin needs a node. So all calls have nodes, and each open call
+ * keeps the sums of the counting calls below it apart: if the call itself does not count, its node gets only these. A
+ * call that counts has the same times as without a filter: hidden calls below it are neither taken from its total nor
  * added to its self.
  */
 #include <errno.h>

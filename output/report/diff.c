@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diff.c - what changed between two programs, or two runs of one: by call path
+ * diff.c - the difference of two programs, or of two runs of one, by call path
  *
  * Each recording is added up by path (aggregate.h). Paths are matched by the names of their functions as
  * linked, so both recordings may be of different builds. Both sides have a tree with the same nodes in the
@@ -10,10 +10,10 @@
  *	run A2 --+                                      +--> row i: change of self, its share of the whole change
  *	run B1 -----> side B: node i = sums of all B ---+
  *
- * Self times are compared, because they add up: the changes of all paths are the change of the whole. With
- * several runs of a side figures are means, and the noise of a path is the largest distance between two runs
- * of one side; a change that is not larger is noise. Conditions (uft_diff_check()) are of functions, over all
- * their paths; recursion counts its outermost calls.
+ * Self times are compared, because they add up: the changes of all paths are the change of the whole. With several runs
+ * of a side figures are means, and the noise of a path is the largest distance between two runs of one side; a change
+ * that is not larger is noise. Conditions (uft_diff_check()) are about functions, over all their paths; of recursive
+ * calls the outermost count.
  */
 #include <errno.h>
 #include <inttypes.h>

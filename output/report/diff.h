@@ -5,7 +5,7 @@
 
 #include "output/report/aggregate.h"
 
-/* Side 0 (A) or 1 (B), linked; node i of one is node i of the other. Nothing can be added any more. */
+/* Side 0 (A) or 1 (B), linked; node i of one side is node i of the other. No recording can be added afterwards. */
 const struct agg *uft_diff_side(struct uft_diff *d, int side);
 
 #endif

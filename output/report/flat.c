@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flat.c - the profile, one row per function: how often, how long, how it varies
+ * flat.c - the profile, one row per function: calls, times, variance
  *
  * Sources: a graph stream is added up call by call; a function stream gives hits only; a recording of the
  * profile tracer brings finished sums (uft_stream_profile()).
@@ -16,9 +16,9 @@
  *   p50, p99	from a histogram, off by at most 1.6 % (histogram.h), all timed calls
  *   variance_ns2	as the kernel's s^2 column: (n sum(x^2) - sum(x)^2) / (n (n - 1)); min and variance are
  *			not in the text
- * An unknown value is `-`. A call left without return counts with the time it had run; should it return
- * after all (coroutine), that is not counted again. With tracing_thresh there are no entries: a nested call of
- * the same function is recognised by its time lying within the outer one's, back to RECENT calls of the task.
+ * An unknown value is `-`. A call left without return counts with the time it had run; if it returns after all
+ * (coroutine), the return is not counted again. With tracing_thresh there are no entries: a nested call of the same
+ * function is recognised by its time, which lies within that of the outer call, back to RECENT calls of the task.
  *
  * How calls are added up: profile.c.
  */
@@ -38,7 +38,7 @@ struct row {
 
 /* ---- Rows ---- */
 
-/* Unbiased, of n values with this sum and sum of squares. */
+/* The unbiased variance of n values with this sum and sum of squares. */
 static double variance(uint64_t n, double sum, double squares)
 {
 	double v;
@@ -99,7 +99,7 @@ static size_t make_counted_rows(const struct uft_profile_row *in, size_t nin, st
 	return n;
 }
 
-/* Rows that are equal in this are equal. */
+/* Compares rows by all columns: rows that are equal here are equal. */
 static int by_all(const struct row *x, const struct row *y)
 {
 	const uint64_t a[] = { x->calls, x->total, x->self, x->min, x->max, x->p50, x->p99 };

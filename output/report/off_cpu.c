@@ -2,10 +2,10 @@
 /*
  * off_cpu.c - the parts of calls in which their threads had no CPU
  *
- * The session's own switches tell it, and in a trace.dat the kernel's sched_switch and sched_wakeup. They name threads
- * by number: in a recording the session's events have a task of their own, in a trace.dat one event is of two tasks. A
- * thread that has no CPU calls nothing, so such a time is of self of the innermost call, and of the total of each call
- * that is open. A time that has not ended counts up to the end of the stream.
+ * The sources are the session's own switches and, in a trace.dat, the kernel's sched_switch and sched_wakeup. They name
+ * threads by number: in a recording the session's events have a task of their own, in a trace.dat one event is about
+ * two tasks. A thread without a CPU calls nothing, so its time without a CPU belongs to self of the innermost call and
+ * to the total of each open call. A time that has not ended counts up to the end of the stream.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static struct agg_off *off_of(struct agg_build *b, uint32_t tid)
 	return &b->off[b->noff++];
 }
 
-/* The open calls of a thread; an exec makes another task with calls. */
+/* The task whose calls of the thread are open: an exec makes another task of the same thread. */
 static struct agg_task *callers_of(struct agg_build *b, struct agg_off *o)
 {
 	if (o->ncalled != b->ncalled) {
@@ -54,7 +54,7 @@ static void add_to_total(struct agg_node *n, int is_ready, uint64_t ns)
 	*(is_ready ? &n->all_runnable : &n->all_blocked) += ns;
 }
 
-/* The time up to @now, at which another one begins. */
+/* Adds the time up to @now, when another time begins. */
 static void charge(struct agg *a, struct agg_off *o, uint64_t now)
 {
 	struct agg_task *t = o->since ? callers_of(a->build, o) : NULL;

@@ -2,11 +2,11 @@
 /*
  * parts_sum.c - see parts_sum.h
  *
- * Each thread adds up one part of the recording (stream/decode/parts.h) as if it were all, and the parts are put
- * together in their order. The first part is added up in the sum of the whole, from the stream that was given: up to
- * there it is what one thread would have. So if a part meets something that cannot be put together, the others stop,
- * and the first thread just goes on behind its part. Nothing is read twice, but what the others had done is lost. Only
- * if parts turn out not to fit when some of them are joined already, all begins again.
+ * Each thread adds up one part of the recording (stream/decode/parts.h) as if it were the whole, and the parts are
+ * joined in their order. The first part is added up in the sum of the whole, from the caller's stream, so at its end
+ * the sum is that of a single thread. If a part meets something that cannot be joined, the other threads stop, and the
+ * first thread goes on behind its part: it reads nothing twice, but the work of the others is lost. Only if parts turn
+ * out not to fit after some of them were joined, all begins again.
  */
 #include <errno.h>
 #include <pthread.h>

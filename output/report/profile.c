@@ -2,18 +2,17 @@
 /*
  * profile.c - calls added up by function
  *
- * How total is kept: each task has a running total per function. An entry remembers it, the exit sets it to what
- * was remembered plus the call's own time, so that what inner calls of the same function added is replaced,
- * not added to. No count of open calls is needed, and a lost exit harms nothing after it.
+ * Totals: each task has a running total per function. The entry of a call saves it; the exit sets it to the saved value
+ * plus the call's duration. So the duration replaces the additions of inner calls of the same function. No count of
+ * open calls is needed, and a lost exit does no harm to later calls.
  *
  * Objects, all by uft_sym.index: struct prof_count and struct prof_func; by uft_task.index: struct prof_task, frames of
  * the open calls and the running totals in pages of the function index. One thread, one pass; memory grows with
- * functions, depth, and (task, function page) pairs in use.
- * Speed: two loops over each batch of events. The first pairs entries with exits; whether the next event is an entry or
- * an exit cannot be predicted, so both take the same path without a branch. It leaves one sample per timed call
- * to the second, which adds them up: no branch depends on data there either, so that the cache misses of many
- * functions overlap (one after the other they cost 20 ns a call).
- * Invariants: the counts of tests/golden/profile, recursion included.
+ * functions, depth, and (task, function page) pairs in use. Speed: two loops over each batch of events. The first pairs
+ * entries with exits; entries and exits take the same path without a branch, because a branch on the kind of an event
+ * would be mispredicted. It makes one sample per timed call. The second adds the samples up, also without branches on
+ * data, so that the cache misses of many functions overlap (one after the other they cost 20 ns a call). Invariants:
+ * the counts of tests/golden/profile, recursion included.
  */
 #include <stdlib.h>
 
@@ -76,9 +75,8 @@ static void keep_sample(struct profile *prof, const struct uft_event *ev)
 }
 
 /*
- * A call whose entry was not shown: a CALL record, or it began before what was selected. Calls of the same
- * function that lie within it have been counted: what they gave to the total is this call's own time, so it
- * comes off again.
+ * Counts a call whose entry was not shown: a CALL record, or a call that began before the selection. Calls of the same
+ * function within it have been counted: their part of the total lies within this call's duration, so it is subtracted.
  */
 static int call(struct profile *prof, const struct uft_event *ev)
 {
@@ -106,7 +104,7 @@ static int call(struct profile *prof, const struct uft_event *ev)
 	return 0;
 }
 
-/* An exit that finds no entry in its frame. */
+/* Counts an exit that finds no entry in its frame. */
 static int exit_alone(struct profile *prof, const struct uft_event *ev)
 {
 	struct prof_func *f = &prof->func[ev->sym->index];
@@ -120,8 +118,8 @@ static int exit_alone(struct profile *prof, const struct uft_event *ev)
 }
 
 /*
- * ENTRY, EXIT or LEFT with all its places there. 1: done, 0: an exit without its entry. The running total never
- * shrinks: the frame may be an old one whose exit was lost.
+ * Pairs an ENTRY, EXIT or LEFT whose places all exist. 1: done; 0: an exit without its entry. The running total never
+ * shrinks, because the frame may be an old one whose exit was lost.
  */
 static inline int pair_call(struct prof_frame *frame, uint64_t *total, uint32_t func, uint64_t ns, int is_exit)
 {
@@ -136,7 +134,7 @@ static inline int pair_call(struct prof_frame *frame, uint64_t *total, uint32_t 
 	return 1;
 }
 
-/* An exit of a call that began before the part: profile_parts.c finds what it gives to the total. */
+/* Keeps the exit of a call that began before the part: profile_parts.c finds its addition to the total. */
 static int end_before(struct profile *prof, const struct uft_event *ev, struct prof_frame *frame, uint64_t *total)
 {
 	size_t i = prof->nended;
@@ -152,7 +150,7 @@ static int end_before(struct profile *prof, const struct uft_event *ev, struct p
 	return 0;
 }
 
-/* The same, making room; the slow path of first times. */
+/* The same, and makes room: the slow path when something is new. */
 static int add_call(struct profile *prof, const struct uft_event *ev, int is_exit)
 {
 	struct prof_task *t = profile_task(prof, ev->task->index);
@@ -190,7 +188,7 @@ static int add_event(struct profile *prof, const struct uft_event *ev)
 		return add_call(prof, ev, 0);
 	case UFT_EV_EXIT:
 		if (ev->flags & UFT_EVF_CALL) {
-			if (prof->stop)		/* what is recognised as nested depends on the calls before the part */
+			if (prof->stop)		/* recognising nested calls needs the calls before the part */
 				__atomic_store_n(prof->stop, 1, __ATOMIC_RELAXED);
 			return call(prof, ev);
 		}
@@ -202,7 +200,7 @@ static int add_event(struct profile *prof, const struct uft_event *ev)
 	}
 }
 
-/* An ENTRY or EXIT whose places are there: 1 done, 0 not such a one, nothing changed. */
+/* Adds an ENTRY or EXIT whose places exist. 1: done; 0: not such an event, nothing changed. */
 static inline int add_known(struct profile *prof, const struct uft_event *ev, struct prof_sample **next)
 {
 	int is_exit = ev->kind == UFT_EV_EXIT;
@@ -250,7 +248,7 @@ static inline int add_sample(struct profile *prof, const struct prof_sample *s)
 	return 0;
 }
 
-/* Three steps, some samples apart, so that each finds in the cache what the one before asked for. */
+/* Three steps, some samples apart, so that each finds the memory that the step before prefetched in the cache. */
 static int add_samples(struct profile *prof)
 {
 	struct prof_sample *s = prof->sample;

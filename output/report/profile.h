@@ -2,7 +2,7 @@
 /*
  * profile.h - calls of a stream added up by function
  *
- * Theory: profile.c; in several threads: profile_parts.c. Context: control; one thread per profile.
+ * Theory: profile.c; with several threads: profile_parts.c. Context: control; one thread per profile.
  */
 #ifndef UFT_OUTPUT_PROFILE_H
 #define UFT_OUTPUT_PROFILE_H
@@ -43,7 +43,7 @@ struct prof_interval {
 
 struct prof_frame {
 	uint64_t total;			/* the function's running total at the entry */
-	/* 1 + index; 0 none. FRAME_BEFORE: it began before the part, total is not known */
+	/* 1 + index; 0: none. FRAME_BEFORE: the call began before the part, total is not known */
 	uint32_t func;
 };
 
@@ -61,7 +61,7 @@ struct prof_task {
 struct prof_ended {
 	uint32_t task, func, depth;
 	uint64_t ns;
-	/* the running total then, since the last such end of the function or the begin */
+	/* the running total at that moment, counted from the last such end of the function or from the begin */
 	uint64_t total;
 };
 

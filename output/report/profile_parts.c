@@ -2,13 +2,13 @@
 /*
  * profile_parts.c - a profile made by several threads
  *
- * Each thread adds up one part (parts_sum.c). Counts, sums and histograms are just added. Two things reach over the
- * border of a part:
+ * Each thread adds up one part (parts_sum.c). Counts, sums and histograms are added. Two things reach over the border
+ * of a part:
  *
- * Totals. Of a recursive function only the outermost call counts, and the outermost may have begun before the part. A
- * part's running totals begin at 0; a call that was open when the part began has FRAME_BEFORE, and its end is written
- * down with the running total of that moment (struct prof_ended), which begins at 0 again. The steps of profile.c are
- * then made at last: total += what the part had added, then total = max(total, total at the entry + duration).
+ * Totals. Of a recursive function only the outermost call counts, and it may have begun before the part. A part's
+ * running totals begin at 0. A call that was open when the part began has FRAME_BEFORE; its end is kept with the
+ * running total of that moment (struct prof_ended), which begins at 0 again. Joining makes the steps of profile.c:
+ * total += the part's addition, then total = max(total, total at the entry + duration).
  *
  * Calls without an entry (coroutines that were left, tracing_thresh), which profile.c recognises by calls before them.
  * If both sides of a border have such calls, the parts do not fit.
@@ -110,7 +110,7 @@ static int add_funcs(struct profile *all, const struct profile *part, const stru
 	return ret;
 }
 
-/* 0; -EAGAIN: the part did not begin with the calls that were open; -ENOMEM. */
+/* Makes the kept ends. 0; -EAGAIN: the part did not begin with the calls that were open; -ENOMEM. */
 static int end_calls(struct profile *all, const struct profile *part, const struct uft_sym *const *sym,
 		     const uint32_t *task)
 {
@@ -136,7 +136,7 @@ static int end_calls(struct profile *all, const struct profile *part, const stru
 	return 0;
 }
 
-/* The frames that the part leaves, and its running totals. As above. */
+/* Takes over the frames that the part leaves open, and adds its running totals. Returns as end_calls(). */
 static int add_task(struct prof_task *to, const struct prof_task *from, const struct uft_sym *const *sym, size_t nfunc)
 {
 	for (size_t d = 0; d < from->nframes; d++) {

@@ -2,9 +2,9 @@
 /*
  * source.c - add debug information to a tree: places in the source, and inlined functions
  *
- * Both are asked for when the tree is whole, once for each function and each pair of caller and callee. An inlined
- * function is a node between the two. Its total is that of the calls that were recorded within it; its own time cannot
- * be told from its caller's and stays there, so the sum of self over all nodes stays what it was.
+ * Both are looked up when the tree is complete, once for each function and each pair of caller and callee. An inlined
+ * function is a node between the two. Its total is that of the recorded calls within it. Its own time cannot be told
+ * from its caller's and stays with the caller, so the sum of self over all nodes does not change.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static int by_pair(const void *a, const void *b)
 		(x->callee > y->callee) - (x->callee < y->callee);
 }
 
-/* All pairs of functions that call and are called, in order. NULL: no memory. */
+/* All pairs of caller and callee, sorted. NULL: no memory. */
 static struct pair *find_pairs(const struct agg *a, size_t *n)
 {
 	struct pair *pair = malloc((a->nnodes + 1) * sizeof(*pair));
@@ -130,7 +130,7 @@ static int put_node(struct agg *to, uint32_t parent, const struct agg *a, uint32
 	return n->is_group ? 0 : agg_merge(to, at, a, n, 1);
 }
 
-/* The call that is the answer for @caller and @callee, or NULL. */
+/* The answer for @caller and @callee; NULL: there is none. */
 static const struct uft_source_call *find_call(const struct uft_source_query *q, const struct pair *pair,
 					       uint32_t caller, uint32_t callee)
 {

@@ -21,7 +21,7 @@ const char *table_time(char buf[TABLE_TIME_ROOM], uint64_t ns)
 		snprintf(buf, TABLE_TIME_ROOM, "%uns", (unsigned)ns);
 		return buf;
 	}
-	/* 999.5 would be printed as 1000; seconds go on up to 9999. */
+	/* 999.5 would be printed as 1000; seconds go up to 9999 */
 	while (i < 3 && (double)ns / unit[i].ns >= (i == 2 ? 9999.5 : 999.5))
 		i++;
 	v = (double)ns / unit[i].ns;
@@ -39,7 +39,7 @@ unsigned table_utf8(const char *text)
 	for (unsigned i = 1; i < n; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
-	/* Neither overlong nor a surrogate nor beyond U+10FFFF. */
+	/* neither overlong nor a surrogate nor beyond U+10FFFF */
 	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
 	    (s[0] == 0xf4 && s[1] > 0x8f))
 		return 0;
@@ -72,13 +72,13 @@ void table_put_json(FILE *out, const char *s)
 	putc('"', out);
 }
 
-/* Would a spreadsheet carry the text out as a formula? Names of functions come from others. */
+/* 1: a spreadsheet would run the text as a formula. Names of functions come from others. */
 static int is_formula(const char *s)
 {
 	return *s && strchr("=+-@\t\r", *s) != NULL;
 }
 
-/* Some spreadsheets begin a cell at ; and TAB, too, if they are not quoted. */
+/* 0: some spreadsheets begin a cell at ; and TAB, too, unless the text is quoted. */
 static int is_plain_csv(const char *s)
 {
 	if (!*s || *s == ' ' || is_formula(s) || s[strcspn(s, "\",\r\n")])
@@ -112,7 +112,7 @@ void table_put_csv(FILE *out, const char *s)
 
 /* ---- Text ---- */
 
-/* @s with at most @room characters, 0 any; what is cut ends in `...`. */
+/* Prints @s with at most @room characters, 0: any number; a cut name ends in `...`. */
 static void put_name(FILE *out, const char *s, unsigned room)
 {
 	size_t len = 0, n;

@@ -55,11 +55,11 @@ struct table {
 	size_t ncolumns, nrows;
 };
 
-/* Prints what stands before the first row. @report names the table in JSON. */
+/* Prints the part in front of the first row. @report names the table in JSON. */
 void table_begin(struct table *t, const char *report);
 /* One row: a cell for each column. Text puts @indent blanks in front of the name. */
 void table_row(struct table *t, const struct table_cell *cell, unsigned indent);
-/* Prints what stands behind the last row. 0, or the negative errno of the output. */
+/* Prints the part behind the last row. 0, or the negative errno of the output. */
 int table_end(struct table *t);
 
 #define TABLE_TIME_ROOM	24u
@@ -67,9 +67,9 @@ int table_end(struct table *t);
 const char *table_time(char buf[TABLE_TIME_ROOM], uint64_t ns);
 /* Writes @s as a JSON string, quotes included. */
 void table_put_json(FILE *out, const char *s);
-/* Writes @s as a cell of CSV, within quotes where RFC 4180 asks for them, and with ' before what would be a formula. */
+/* Writes @s as a cell of CSV, in quotes if RFC 4180 requires them, and with ' in front of a formula. */
 void table_put_csv(FILE *out, const char *s);
-/* Bytes of the UTF-8 character at @s, 0: it is none. */
+/* The bytes of the UTF-8 character at @s; 0: it is none. */
 unsigned table_utf8(const char *s);
 
 #endif

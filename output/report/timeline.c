@@ -2,9 +2,8 @@
 /*
  * timeline.c - calls per second over the time of a recording
  *
- * The recording is cut into BINS slots or fewer, 1, 2 or 5 times a power of ten long. A slot counts the calls
- * that began in it (or, recorded without entries, ended), the tasks that made them, and the records that are
- * missing there.
+ * The recording is cut into BINS slots or fewer, 1, 2 or 5 times a power of ten long. A slot counts the calls that
+ * began in it (or ended, if they were recorded without entries), the tasks that made them, and the lost records.
  */
 #include <errno.h>
 #include <stdlib.h>

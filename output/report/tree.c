@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tree.c - the call tree and what is made of it: callers, callees, flat by group, histogram
+ * tree.c - the call tree and the views made of it: callers, callees, flat by group, histogram
  *
- * The stream is added up by path once (aggregate.h). The tree prints that as it is; the other views make a
- * second tree out of it:
+ * The stream is added up by path once (aggregate.h). The tree prints these sums as they are; the other views make a
+ * second tree of them:
  *
- *	callees F	all calls of F as one root, what they call below it; F within F belongs to the outer one
+ *	callees F	all calls of F as one root, their callees below it; F within F belongs to the outer one
  *	callers F	F as the root, below it its callers, theirs below them: times and calls are those of F
- *	flat		in each group a node for each function, of which the outermost calls give the total
+ *	flat		in each group a node for each function, whose total is that of its outermost calls
  *
- * Text leaves out what is smaller than min_share of all and says how much that is; JSON and CSV leave out
- * nothing unless asked to.
+ * Text leaves out rows below min_share of all and tells how much that is; JSON and CSV leave out rows only if the user
+ * asks for it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -27,7 +27,7 @@
 
 /* ---- Which functions ---- */
 
-/* A byte for each function of @a: 1 it matches @text. NULL: no memory, or *ret is -EINVAL or -ENOENT. */
+/* A byte for each function of @a: 1: @text matches it. NULL: no memory, or *ret is -EINVAL or -ENOENT. */
 static uint8_t *match_funcs(const struct agg *a, const char *text, int *ret)
 {
 	uint8_t *match = calloc(a->nfuncs + 1, 1);
@@ -72,7 +72,7 @@ static int walk_begin(struct walk *w, const struct agg *a)
 	return w->nopen ? 0 : -ENOMEM;
 }
 
-/* The next node; 0: the end. @skip: not what is below the last one. */
+/* The next node; 0: the end. @skip: leave out the nodes below the last one. */
 static uint32_t walk_next(struct walk *w, int skip)
 {
 	const struct agg_node *node = w->a->node;
@@ -148,7 +148,7 @@ static int make_callees(struct agg *to, const struct agg *a, const uint8_t *matc
 	return ret;
 }
 
-/* The node of @up's function below *parent, with the times of @i. */
+/* Adds the times of @i to the node of @up's function below *parent. */
 static int merge_caller(struct agg *to, uint32_t *parent, const struct agg *a, uint32_t up, uint32_t i, int is_outer)
 {
 	uint32_t func = func_in(to, a, a->node[up].func), at = func == UINT32_MAX ? func : agg_child(to, *parent, func);
@@ -246,7 +246,10 @@ static const struct table_column columns[NCOLUMNS] = {
 	[COL_NAME] = { "function", "function", TABLE_NAME, 0 },
 };
 
-/* Takes out of a row of cells or columns what the recording, or the user, has no use for. Returns how many are left. */
+/*
+ * Removes from a row of cells or columns those that the recording lacks or the user did not ask for. Returns how many
+ * are left.
+ */
 struct columns { int has_switches, has_lines; };
 
 static size_t without(char *p, size_t size, size_t n, size_t first, size_t last)
@@ -397,7 +400,7 @@ static double outermost(const struct agg *a)
 }
 
 /*
- * @all: the whole time, which shares are of. @is_part: these are callers or callees; what is left out has a small
+ * @all: the whole time, the base of shares. @is_part: the rows are callers or callees; a row is left out for a small
  * share of their time, however small their own share of the whole is.
  */
 static int print_tree(const struct agg *a, const struct agg *notes, FILE *out, const char *report,
@@ -546,7 +549,7 @@ static void add_note(void *ctx, const char *object, const char *why)
 	}
 }
 
-/* @made: what is shown; @whole gets the inlined functions before it is made. */
+/* @made: the tree that is shown; @whole gets the inlined functions before @made is made of it. */
 static int make_shown(struct agg *whole, struct agg *made, enum uft_tree_view view, const struct uft_report_opts *o,
 		      struct source_notes *notes)
 {
