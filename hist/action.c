@@ -2,17 +2,17 @@
 /*
  * action.c - actions of a histogram: HANDLER(...).ACTION(...)
  *
- *	onmatch(SYSTEM.EVENT)	another event left its variables at this key
+ *	onmatch(SYSTEM.EVENT)	another event has set its variables at this key
  *	onmax($VAR)		the variable is larger than ever at this key
- *	onchange($VAR)		it is another than before
+ *	onchange($VAR)		the variable differs from its value before
  *
  *	SYNTH(PARAM,..), trace(SYNTH,PARAM,..)	make a synthetic event
  *	save(FIELD,..)		keep fields of this event beside the value
  *	snapshot()		take a snapshot
  *
- * A parameter is a variable, `$x`, or a field. A field of this event becomes a variable without a name. One
- * of the event of onmatch() needs a histogram there that has it: one is added with the keys of a compatible
- * one, which was to be there.
+ * A parameter is a variable, `$x`, or a field. A field of this event becomes a variable without a name. A field of
+ * onmatch()'s event needs a histogram of that event that has it: one is added, with the keys of a compatible histogram,
+ * which must exist.
  */
 #include "hist/hist_internal.h"
 
@@ -158,7 +158,7 @@ static int is_same_text(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-/* `trace(NAME,...)` and `NAME(...)` are the same. */
+/* The event's name in `trace(NAME,...)` and `NAME(...)`, which are the same action. */
 static const char *name_of(const struct action *a)
 {
 	return a->kind == ACT_TRACE && a->synth_name ? a->synth_name : a->name;
@@ -191,7 +191,7 @@ static void free_field_var(struct field_var *v)
 	free(v);
 }
 
-/* Variables that there are until now, with those that onmax and onchange compare with. */
+/* Counts the variables that exist so far, and those that onmax and onchange compare with. */
 static uint32_t count_variables(const struct uft_hist *h)
 {
 	return h->attrs.nvars + h->ntracked + h->nfield_vars + h->nsave_vars;
@@ -240,7 +240,7 @@ static int make_save(struct uft_hist *h, struct action *a)
 	return 0;
 }
 
-/* A histogram of the event whose keys have the types of ours. */
+/* A histogram of the event whose keys have the same types as ours. */
 static const struct uft_hist *compatible(const struct uft_hist *h, const struct uft_event_type *type)
 {
 	for (const struct uft_hist *o = h->set->first; o; o = o->next) {
@@ -257,7 +257,7 @@ static const struct uft_hist *compatible(const struct uft_hist *h, const struct 
 	return NULL;
 }
 
-/* A field of the other event as a variable of a histogram that is added there. */
+/* Makes a field of the other event a variable of a histogram that is added there. */
 static struct hist_field *field_of_match(struct uft_hist *h, const char *system, const char *event, const char *name,
 					 struct uft_hist **of)
 {
@@ -329,7 +329,7 @@ static struct hist_field *find_param_field(struct uft_hist *h, const struct acti
 	return event ? field_of_match(h, system, event, name, of) : NULL;
 }
 
-/* May the value be that field of the event? The field of a variable without a name has no sign, as in the kernel. */
+/* May the value be that field of the event? As in the kernel, the field of a variable without a name has no sign. */
 static int fits(const struct uft_synth *s, uint32_t i, const struct hist_field *v)
 {
 	const struct uft_synth_field *f = i < s->nfields ? &s->field[i] : NULL;
@@ -476,7 +476,7 @@ static void emit(const struct uft_hist *h, const struct action *a, const struct 
 		h->set->env.emit(h->set->env.arg, a->synth, payload, n, rec);
 }
 
-/* Is the value one to act on? Then it is what later ones are compared with. */
+/* Does the value make the action run? Then later values are compared with it. */
 static int is_news(const struct uft_hist *h, struct action *a, uint64_t *element, uint64_t v)
 {
 	uint64_t bit = 1ull << a->track_bit;

@@ -34,10 +34,7 @@ struct filling {
 	uint32_t n;
 };
 
-/*
- * The next cell: of a column that is called @name between @before and @behind. NULL: names are asked for, or
- * there is no room.
- */
+/* The next cell, of the column @name between @before and @behind. NULL: the walk makes names, or there is no room. */
 static struct cell *next_cell(struct filling *to, const char *before, const char *name, const char *behind)
 {
 	if (to->n == UFT_HIST_COLUMNS)
@@ -57,7 +54,7 @@ static void put_number(struct filling *to, const char *before, const char *name,
 		*c = (struct cell){ .kind = is_signed ? UFT_HIST_SIGNED : UFT_HIST_UNSIGNED, .number = v };
 }
 
-/* @text NULL: not known. */
+/* @text NULL: unknown. */
 static void put_text(struct filling *to, const char *before, const char *name, const char *behind, const char *text)
 {
 	struct cell *c = next_cell(to, before, name, behind);
@@ -84,7 +81,7 @@ static const char *next_label(struct filling *to)
 	return name;
 }
 
-/* Each of its places has a label, used or not. */
+/* Each place of the stack has a label, used or not. */
 static void put_stack(struct filling *to, const struct hist_field *f)
 {
 	struct cell *c = next_cell(to, "", field_name(f), "");

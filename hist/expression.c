@@ -2,11 +2,11 @@
 /*
  * expression.c - `us-$ts0*2`: fields, variables and constants joined by + - * /, and -(expression)
  *
- * As in the kernel an expression splits at its last + or -, else at its last * or /, so that equal ones
- * join from the left. At most three operators. A `$name` is a variable of this or of another histogram: one
- * of the same text that is a plain field stands for that field; one of another histogram is a reference,
- * whose value is looked up by the key when an event comes. In an expression the value is taken out by that:
- * the next event finds it only if it was set again.
+ * As in the kernel an expression splits at its last + or -, else at its last * or /, so that equal ones join from the
+ * left. At most three operators. A `$name` is a variable of this or of another histogram. A variable of the same text
+ * that is a plain field stands for that field. A variable of another histogram is a reference, whose value is looked up
+ * by the key when an event comes. The lookup for an expression removes the value: the next event finds it only if it
+ * was set again.
  */
 #include "hist/hist_internal.h"
 
@@ -163,7 +163,7 @@ static struct hist_field *reference_copy(const struct hist_field *r, uint32_t fl
 
 /* ---- Atoms ----------------------------------------------------------------------------------- */
 
-/* `.buckets=N`. 0: it is none. */
+/* Reads `.buckets=N`. 0: there is none. */
 static int take_buckets(const char *text, uint64_t *buckets)
 {
 	char *end;
@@ -198,7 +198,7 @@ static uint32_t modifier_flag(const char *text, const char *name, uint32_t flags
 	return 0;
 }
 
-/* A field with its modifier: its flags are added. */
+/* Parses a field with its modifier, and adds its flags. */
 static int parse_field(struct uft_hist *h, char *text, uint32_t *flags, uint64_t *buckets,
 		       const struct uft_event_field **out)
 {
@@ -260,7 +260,7 @@ int is_own_event(const struct uft_hist *h, const char *system, const char *event
 	return !system || (event && !strcmp(system, h->type->system) && !strcmp(event, h->type->name));
 }
 
-/* `$x` of this text whose expression is a plain field: that field. */
+/* The field of a variable `$x` of this text whose expression is a plain field. */
 static const char *local_field(const struct uft_hist *h, const char *text)
 {
 	for (uint32_t i = 0; is_reference(text) && i < h->attrs.nvars; i++) {
@@ -292,7 +292,7 @@ static int parse_constant(struct uft_hist *h, const char *text, uint32_t flags, 
 	return (*out)->type ? 0 : -ENOMEM;
 }
 
-/* 1: *out is a reference. 0: no such variable, or none at all. */
+/* 1: *out is a reference; 0: there is no such variable, or no variable at all. */
 static int parse_reference(struct uft_hist *h, const char *system, const char *event, const char *text, uint32_t flags,
 			   const char *var, struct hist_field **out)
 {
@@ -352,7 +352,7 @@ int expression_atom(struct uft_hist *h, char *text, uint32_t *flags, const char 
 
 /* ---- Expressions ----------------------------------------------------------------------------- */
 
-/* Where it splits; NULL: nowhere. *is_minus: it is -(...). */
+/* The operator at which the text splits; NULL: none. *is_minus: the text is -(...). */
 static char *find_operator(char *text, int *is_minus)
 {
 	char *minus = strrchr(text, '-'), *plus = strrchr(text, '+'), *times = strrchr(text, '*'),
@@ -381,7 +381,7 @@ static void append_operand(char *to, size_t room, const struct hist_field *f)
 			 modifier ? "." : "", modifier ? modifier : "");
 }
 
-/* The text of an expression of these operands. */
+/* Makes the text of an expression of these operands. */
 static int set_name(struct hist_field *f)
 {
 	char text[TEXT_BYTES] = "";
@@ -451,7 +451,7 @@ static int parse_minus(struct uft_hist *h, char *text, uint32_t flags, const cha
 	return ret;
 }
 
-/* The units of times: of nanoseconds none is used with one of microseconds, as far as the text tells. */
+/* Refuses an expression of times in nanoseconds and in microseconds, as far as the text tells the units. */
 static int check_units(struct uft_hist *h, const struct hist_field *a, const struct hist_field *b)
 {
 	uint32_t of_a = a->flags & F_VAR_REF ? a->target->flags : a->flags,
@@ -468,7 +468,7 @@ static void read_once(struct uft_hist *h, struct hist_field *f)
 		h->ref[f->ref]->is_read_once = 1;
 }
 
-/* Two constants are one. */
+/* Replaces two constants by their result. */
 static void fold(struct hist_field *e)
 {
 	e->constant = e->op == '+' ? e->operand[0]->constant + e->operand[1]->constant : e->op == '-' ?

@@ -3,9 +3,9 @@
  * field.c - values that a histogram takes from an event: a field, or the time, the CPU, a stack, a constant, a sum of
  * others
  *
- * Beside its own fields each event has those that are common to all, and the kernel's generic ones: cpu, CPU,
- * stacktrace. A value is a number of 64 bits (signed ones extended), or a text or stack by its place.
- * Payloads come from targets: what does not lie within one reads as 0 or "".
+ * Beside its own fields each event has the common ones and the kernel's generic ones: cpu, CPU, stacktrace. A value is
+ * a number of 64 bits (sign-extended), or the place of a text or stack. Payloads come from targets: a field beyond the
+ * payload reads as 0 or "".
  */
 #include "hist/hist_internal.h"
 
@@ -96,7 +96,7 @@ static int set_field_type(struct hist_field *f)
 	return f->size <= TEXT_BYTES ? 0 : -EINVAL;
 }
 
-/* By what it is rather than by a field's bytes. */
+/* Sets the type of a value that is no field of the event. */
 static int set_special(struct hist_field *f)
 {
 	if (f->flags & F_HITCOUNT)
@@ -174,7 +174,7 @@ const char *field_modifier(const struct hist_field *f)
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* Where the bytes of a field lie; NULL: not within the payload. */
+/* The place of a field's bytes; NULL: not within the payload. */
 static const uint8_t *bytes_of(const struct uft_hist_record *rec, const struct uft_event_field *f, size_t *n)
 {
 	uint64_t at = f->offset - UFT_EVENT_COMMON, bytes = f->size;

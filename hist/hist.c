@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hist.c - a histogram's life, and what it does with an event
+ * hist.c - make and free histograms, and update them by events
  *
- * An update makes the key of the event, looks up the variables that others hold for that key, finds or makes
- * the element, adds the values, stores the variables, and runs the actions if all references have a value.
+ * An update makes the key of the event, looks up the variables of other histograms for that key, finds or makes the
+ * element, adds the values, stores the variables, and runs the actions if all references have a value.
  *
- * An element's words: the key; a word with a bit for each variable that is set; the variables, texts behind
- * them; the thread's name, for .execname; the sums, hitcount first.
+ * The words of an element: the key; a word with a bit for each variable that is set; the variables, and their texts;
+ * the thread's name, for .execname; the sums, hitcount first.
  */
 #include "hist/hist_internal.h"
 
@@ -249,8 +249,8 @@ static void make_key(const struct uft_hist *h, const struct uft_hist_record *rec
 }
 
 /*
- * The values of references: of this histogram's own variables (@own), or of others'. 0: one is not set. As in the
- * kernel the other one may have fewer keys: the first of ours are its own.
+ * Looks up the values of references: to this histogram's own variables (@own), or to others'. 0: a variable is not set.
+ * As in the kernel, the other histogram may have fewer keys: the first of ours are its keys.
  */
 static int resolve(const struct uft_hist *h, const uint64_t *key, int own, uint64_t *refs)
 {
@@ -284,7 +284,7 @@ void variable_store(const struct uft_hist *h, const struct hist_field *var, uint
 	element[h->set_word] |= 1ull << var->bit;
 }
 
-/* Names of the addresses in a new element's key, a line each, as long as their object is there. */
+/* Keeps the names of the addresses in a new element's key, a line for each, while their objects are loaded. */
 static void set_label(const struct uft_hist *h, const uint64_t *element, const struct uft_hist_record *rec)
 {
 	char **label = &h->table->label[uft_hist_map_index(&h->table->map, element)], *text;

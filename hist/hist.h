@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hist.h - histograms of events: what the kernel's `hist:` triggers are
+ * hist.h - histograms of events, as the kernel's `hist:` triggers
  *
- * A histogram belongs to one event type of one set (an instance of the tracing directory). It is made of the
- * text behind `hist:`, takes records of its type in the order of time, and writes its definition and its table
- * as the kernel does. Histograms of a set know each other's variables, so that one event may compute with
- * what another one left: `$ts0`, onmatch().
+ * A histogram belongs to one event type of one set (an instance of the tracing directory). It is made of the text
+ * behind `hist:`, takes records of its type in the order of time, and writes its definition and its table as the kernel
+ * does. Histograms of a set know each other's variables, so that an event may compute with values that another event
+ * has set: `$ts0`, onmatch().
  *
- * The engine asks its user for names and event types through struct uft_hist_env. Filters, `:pause` of a trigger and
- * files are the user's business.
+ * The engine asks its user for names and event types through struct uft_hist_env. The user implements filters, `:pause`
+ * of a trigger and files.
  *
- * Invariants: an event that comes here is a hit or a drop of its table. Failure: a full map counts drops, which the
+ * Invariants: every event that comes here is a hit or a drop of its table. Failure: a full map counts drops, which the
  * table shows as the kernel's does (`Dropped:`); a text with a mistake is refused with the kernel's words and
- * positions. Lost records never come here: the caller counts them, and the totals show them (`Lost:`) if there are any.
+ * positions. Lost records never come here: the caller counts them, and the totals show their number (`Lost:`) unless it
+ * is 0.
  *
  * Context: control, one thread at a time for a set. The map alone (program/hist_map.h) is for any context.
  */
@@ -40,23 +41,26 @@ struct uft_hist_record {
 
 struct uft_hist_env {
 	void *arg;
-	/* Writes the name of a code address, with @has_offset like main+0x4/0x20; returns bytes, 0: not known. */
+	/* Writes the name of a code address, with @has_offset as main+0x4/0x20. Returns bytes; 0: not known. */
 	size_t (*name)(void *arg, const void *where, uint64_t addr, int has_offset, char *to, size_t room);
 	const struct uft_synth_list *synths;
-	/* A synthetic event came out of @rec. @payload: its record behind the common fields. */
+	/*
+	 * Called when a histogram made a synthetic event of @rec. @payload: the event's record behind the common
+	 * fields.
+	 */
 	void (*emit)(void *arg, const struct uft_synth *synth, const void *payload, size_t bytes,
 		     const struct uft_hist_record *rec);
 	void (*snapshot)(void *arg, const struct uft_hist_record *rec);
 	const struct uft_event_type *(*find_event)(void *arg, const char *system, const char *name);
 	/*
-	 * onmatch() takes a field of the other event: @text is a histogram to add to that event, with the filter
-	 * of @like, which is one of its histograms. 0, or negative errno.
+	 * Called when onmatch() needs a field of another event: adds the histogram @text to that event, with the filter
+	 * of @like, one of its histograms. 0, or negative errno.
 	 */
 	int (*add_to)(void *arg, const struct uft_hist *like, const char *text);
 	int is_ns;			/* records' ts counts ns */
 };
 
-/* A list of mistakes, as the kernel's error_log has one or more for a command. */
+/* A list of mistakes: the kernel's error_log has one or more for a command. */
 #define UFT_HIST_ERRORS	4
 struct uft_hist_errors {
 	struct { const char *what; size_t at; } v[UFT_HIST_ERRORS];	/* what: static; at: from the `h` of `hist:` */
@@ -67,17 +71,17 @@ struct uft_hist_set *uft_hist_set_new(const struct uft_hist_env *env);	/* NULL: 
 struct uft_hist_env *uft_hist_set_env(struct uft_hist_set *set);
 void uft_hist_set_free(struct uft_hist_set *set);	/* it has no histograms any more */
 
-/* Where the filter of a trigger's text begins: its `if`; NULL: none; @text: it is nothing but that. */
+/* Finds the filter of a trigger's text: its `if`; NULL: none; @text: the text is only a filter. */
 char *uft_hist_find_filter(char *text);
 
 enum uft_hist_verb { UFT_HIST_PLAIN, UFT_HIST_PAUSE, UFT_HIST_CONT, UFT_HIST_CLEAR };
 
 /**
- * uft_hist_make - a histogram of a text, which takes nothing yet
+ * uft_hist_make - make a histogram of a text; it counts no events yet
  * @text:  `keys=...`, without `hist:` and without ` if `
- * @is_not: it is made to find one that is the same, for removing that
+ * @is_not: it is made to find an equal one, which will be removed
  *
- * Returns 0 or what the kernel returns, with @errors.
+ * Returns 0 or the kernel's error, with @errors.
  */
 int uft_hist_make(struct uft_hist_set *set, const struct uft_event_type *type, const char *text, int is_not,
 		  struct uft_hist **out, struct uft_hist_errors *errors);
@@ -91,15 +95,15 @@ const char *uft_hist_clock(const struct uft_hist *h);	/* the clock that its time
 const char *uft_hist_name(const struct uft_hist *h);	/* `name=NAME`, or NULL */
 int uft_hist_needs_stack(const struct uft_hist *h);
 const struct uft_event_type *uft_hist_type(const struct uft_hist *h);
-/* A named one shares the table of @other from now on. */
+/* Makes a named histogram share the table of @other from now on. */
 void uft_hist_share(struct uft_hist *h, struct uft_hist *other);
 
 void uft_hist_update(struct uft_hist *h, const struct uft_hist_record *rec);
 void uft_hist_clear(struct uft_hist *h);
 
 /*
- * row.c. What a target may add up of each event; where, the caller says (offset). 0: it needs records. Once it
- * has joined.
+ * row.c: describes the keys and sums that a target may add up by itself for each event; the caller sets the place of
+ * the map (offset). 0: the histogram needs records. Call it after the histogram has joined.
  */
 struct uft_hist_row;
 int uft_hist_row(const struct uft_hist *h, struct uft_hist_row *out);
@@ -110,7 +114,7 @@ void uft_hist_add_counted(struct uft_hist *h, const struct uft_hist_row *row, co
 			  const uint64_t *counts);
 
 struct uft_hist_sink { void *arg; void (*put)(void *arg, const char *p, size_t n); };
-/* `hist:keys=...:size=2048`, then @filter if it has one; without the state. */
+/* Writes `hist:keys=...:size=2048`, then @filter if there is one; without the state. */
 void uft_hist_put_definition(const struct uft_hist *h, const char *filter, const struct uft_hist_sink *to);
 /* Writes the entries and the totals. @lost: records that may have been for it and were lost. 0, -ENOMEM. */
 int uft_hist_put_table(const struct uft_hist *h, uint64_t lost, const struct uft_hist_sink *to);

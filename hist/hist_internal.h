@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hist_internal.h - what the files of hist/ share: a histogram, its fields and its actions */
+/* hist_internal.h - the histogram, its fields and its actions, shared by the files of hist/ */
 #ifndef UFT_HIST_INTERNAL_H
 #define UFT_HIST_INTERNAL_H
 
@@ -40,17 +40,17 @@ struct hist_field {
 	uint32_t flags;
 	const struct uft_event_field *field;	/* of the event, or one that all have; NULL: none */
 	char *name;			/* of an expression or reference */
-	char *var;			/* the variable's name; NULL: it is none */
+	char *var;			/* the variable's name; NULL: no variable */
 	char *type;			/* in C, for synthetic events */
 	uint32_t size;
 	int is_signed;
 	char op;			/* + - * /, `m`: unary minus; 0 none */
 	struct hist_field *operand[2];
 	uint64_t constant, buckets;
-	/* in an element: the variable's, or the value's sum; of a key: its first word */
+	/* in an element: the word of the variable, or of the value's sum; of a key: its first word */
 	uint32_t word;
 	uint32_t text_word;		/* of a variable that is a text: where that is */
-	uint32_t bit;			/* of a variable: in the element's word of those that are set */
+	uint32_t bit;			/* of a variable: its bit in the element's word of set variables */
 	/* VAR_REF: */
 	struct uft_hist *of;
 	const struct hist_field *target;
@@ -59,7 +59,7 @@ struct hist_field {
 	int is_read_once;
 };
 
-/* A variable that takes a field at each update, or when an action says so: of onmatch()'s parameters, of save(). */
+/* A variable that takes a field at each update, or when an action runs: of onmatch()'s parameters, of save(). */
 struct field_var { struct hist_field *var, *val; };
 
 enum handler { ON_MATCH, ON_MAX, ON_CHANGE };
@@ -86,7 +86,7 @@ struct action {
 struct hist_table {			/* shared by histograms of one name */
 	uint32_t refs;
 	struct uft_hist_map map;
-	/* of each element's keys that are code addresses, by its index; NULL: there are none */
+	/* names of the addresses in each element's key, by its index; NULL: no key is an address */
 	char **label;
 	size_t bytes;
 };
@@ -120,7 +120,7 @@ struct uft_hist {
 	struct hist_table *table;
 	uint32_t used;			/* by references of others */
 	int has_timestamps;
-	/* While it is made: */
+	/* while the histogram is made: */
 	char *command;			/* `hist:` and the text, for places of mistakes */
 	struct uft_hist_errors *errors;
 };
@@ -132,7 +132,7 @@ struct uft_hist_set {
 
 /* ---- Errors: mistake.c ------------------------------------------------------------------------- */
 
-/* Notes it with the place of @str in the command (its first occurrence), and returns @ret. */
+/* Notes the mistake with the place of @str in the command (its first occurrence), and returns @ret. */
 int hist_fail(struct uft_hist *h, int ret, const char *what, const char *str);
 
 /* ---- field.c --------------------------------------------------------------------------------- */
@@ -152,12 +152,12 @@ struct hist_value field_value(const struct uft_hist *h, const struct hist_field 
 
 /* ---- expression.c ---------------------------------------------------------------------------- */
 
-/* A value, variable or key. @text is changed. 0, or negative errno with what is wrong noted. */
+/* Parses a value, variable or key, and changes @text. 0, or negative errno after noting the mistake. */
 int expression_parse(struct uft_hist *h, char *text, uint32_t flags, const char *var, uint32_t *nsub,
 		     struct hist_field **out);
 int is_own_event(const struct uft_hist *h, const char *system, const char *event);	/* or none is named */
 int expression_atom(struct uft_hist *h, char *text, uint32_t *flags, const char *var, struct hist_field **out);
-/* A variable of some event; NULL: none. @system NULL: of any, which has to be one. */
+/* Finds a variable of some event; NULL: none. @system NULL: of any event, which must be the only one. */
 struct hist_field *variable_find(struct uft_hist *h, const char *system, const char *event, const char *name,
 				 struct uft_hist **of);
 struct hist_field *variable_of(const struct uft_hist *h, const char *name);
@@ -180,7 +180,7 @@ void field_var_store(const struct uft_hist *h, const struct field_var *v, uint64
 void text_actions(const struct uft_hist *h, const struct uft_hist_sink *to);	/* action.c */
 void hist_printf(const struct uft_hist_sink *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* sort.c: the elements in the order of the sort keys. malloc'd; NULL: no memory. */
+/* sort.c: returns the elements in the order of the sort keys. malloc'd; NULL: no memory. */
 uint64_t **sort_elements(const struct uft_hist *h, uint32_t *n);
 
 void variable_store(const struct uft_hist *h, const struct hist_field *var, uint64_t *element, struct hist_value v);

@@ -3,9 +3,9 @@
  * parse.c - parse the text of a histogram:
  *	`keys=K,..[:vals=V,..][:sort=F,..][:size=N][:NAME=EXPRESSION,..][:HANDLER.ACTION]..`
  *
- * The text is split at colons first. The parts are then parsed in the kernel's order, so that of several mistakes
- * the one is reported that the kernel would report. A position in error_log is the first occurrence of the wrong word
- * in the command, as in the kernel: of `keys=id:x=id+` it may be another `id`.
+ * The text is split at colons first. The parts are then parsed in the kernel's order, so that the kernel's first
+ * mistake is reported. A position in error_log is the first occurrence of the wrong word in the command, as in the
+ * kernel: of `keys=id:x=id+` it may be another `id`.
  */
 #include "hist/hist_internal.h"
 
@@ -100,7 +100,7 @@ static int take_part(struct uft_hist *h, char *text)
 	return 0;
 }
 
-/* `.sym-offset` would be a difference. */
+/* Hides `.sym-offset`, which would parse as a difference. */
 static void hide_offsets(char *text)
 {
 	for (char *p = text; (p = strstr(p, ".sym-offset")); p++)
@@ -242,7 +242,7 @@ static int make_keys(struct uft_hist *h)
 
 /* ---- Sort keys ------------------------------------------------------------------------------- */
 
-/* 1, 0; -EINVAL. */
+/* 1, 0, or -EINVAL. */
 static int is_descending(struct uft_hist *h, const char *text)
 {
 	if (!text || !strcmp(text, "ascending"))
@@ -250,7 +250,7 @@ static int is_descending(struct uft_hist *h, const char *text)
 	return strcmp(text, "descending") ? hist_fail(h, -EINVAL, "Invalid sort modifier", text) : 1;
 }
 
-/* The value or key of a name; 0: none, as hitcount is looked for before. */
+/* The index of the value or key with that name; 0: none, because hitcount is looked up before. */
 static uint32_t find_sorted(const struct uft_hist *h, const char *name)
 {
 	for (uint32_t i = 1; i < h->nvals + h->nkeys; i++)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * row.c - the part of histograms that targets can add up themselves
+ * row.c - histograms that targets can add up by themselves
  *
- * All keys and sums are numbers at a fixed place of the record, or the thread's number, as they are, by their
- * logarithm or in buckets; a key may be a text of the record. A variable, an expression, an action, a stack, a name of
- * a thread or of an address is the session's: it needs the record. So does a text that is longer than a key of the map:
- * its event comes as a record, and is counted by the session.
+ * Their keys and sums are numbers at a fixed place of the record, or the thread's number: as they are, by their
+ * logarithm or in buckets. A key may also be a text of the record. Variables, expressions, actions, stacks, names of
+ * threads and of addresses need the session, and so the record. A text that is longer than a key of the map needs it,
+ * too: its event comes as a record, and the session counts it.
  */
 #include "hist/hist_internal.h"
 

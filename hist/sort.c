@@ -2,8 +2,8 @@
 /*
  * sort.c - the entries of a table in the order of its sort keys
  *
- * Entries that compare equal come in the kernel's order: it has sorted them by the bytes of their keys before,
- * and uses a heap sort that takes two out at a time. A second key sorts runs that are equal by the first.
+ * Entries that compare equal are in the kernel's order: the kernel first sorts them by the bytes of their keys, and
+ * uses a heap sort that takes out two at a time. A second key sorts runs that are equal by the first.
  */
 #include "hist/hist_internal.h"
 
@@ -34,7 +34,7 @@ static void swap(uint64_t **a, uint64_t **b)
 	*b = t;
 }
 
-/* Puts the entry at @a where it belongs below: down to a leaf by the larger children, then up again. */
+/* Moves the entry at @a to its place below: down to a leaf by the larger children, then up again. */
 static void sift(const struct order *o, uint64_t **v, size_t n, size_t a)
 {
 	size_t at = a, child;
@@ -51,10 +51,7 @@ static void sift(const struct order *o, uint64_t **v, size_t n, size_t a)
 	}
 }
 
-/*
- * The root goes to the end, and the larger of its children in front of it; both places are filled from the
- * heap's end.
- */
+/* Moves the root to the end, and the larger of its children in front of it; fills both places from the heap's end. */
 static void sort(const struct order *o, uint64_t **v, size_t n)
 {
 	if (n < 2)

@@ -2,10 +2,10 @@
 /*
  * synthetic.c - `NAME TYPE FIELD[; TYPE FIELD]..`: a definition becomes an event type of the table
  *
- * Types are the kernel's: numbers of C by its names, char[N] (a text with its end), char[] (one of any length,
- * which the record has behind its fixed part), long[] (a stack). In the record each field begins at a multiple of
- * 8, and a char[N] takes the room of the longest. The text of `format` is made of the definition, so files,
- * filters, histograms and exports know nothing of where a type comes from.
+ * Types are the kernel's: numbers of C by its names, char[N] (a text with its end), char[] (one of any length, which
+ * the record has behind its fixed part), long[] (a stack). In the record each field begins at a multiple of 8, and a
+ * char[N] takes the room of the longest text. The text of `format` is made of the definition, so files, filters,
+ * histograms and exports treat the type as any other.
  */
 #include "hist/hist_internal.h"
 
@@ -54,8 +54,8 @@ static int is_identifier(const char *text, size_t n)
 }
 
 /*
- * The N of a text's type, "char[N]", a number of C; 0: any length. -1: it is none. As in a kernel, what stands before
- * `char[` does not matter, and nothing stands behind the first `]`.
+ * Returns the N of a text's type, "char[N]", a number of C; 0: any length; -1: no text. As in a kernel, the words
+ * before `char[` do not matter, and nothing may follow the first `]`.
  */
 static long text_length(const char *type)
 {
@@ -100,7 +100,7 @@ static int set_kind(struct uft_synth_field *f)
 	return 0;
 }
 
-/* A field of the first of the words @v: [unsigned] TYPE NAME. How many it took; -EINVAL, -ENOMEM. */
+/* Makes a field of the first of the words @v: [unsigned] TYPE NAME. Returns how many it took; -EINVAL, -ENOMEM. */
 static int make_field(const struct parser *s, char **v, int n, struct uft_synth_field *f)
 {
 	int is_unsigned = !strcmp(v[0], "unsigned"), ret;
@@ -142,7 +142,7 @@ static int add_fields(const struct parser *s, struct uft_synth *e, char *text)
 	return 0;
 }
 
-/* The words in front of the first semicolon are a name and a whole field at least. */
+/* 1: the words in front of the first semicolon are at least a name and a whole field. */
 static int has_field(const char *text)
 {
 	const char *end = text + strcspn(text, ";");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscalls.h - names of the machine's system calls, as the kernel calls their functions without `sys_`; made
- * by syscalls.sh
+ * syscalls.h - names of the machine's system calls: those of the kernel's functions without `sys_`; made by syscalls.sh
  */
 #ifndef UFT_HIST_SYSCALLS_H
 #define UFT_HIST_SYSCALLS_H

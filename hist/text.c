@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text.c - a histogram's definition and table as text, the kernel's to the byte
+ * text.c - a histogram's definition and table as text, byte for byte as the kernel's
  *
- * The table is read while others update: each number is one that was there, and the totals are read first, so
- * that hits never count what the entries lack.
+ * The table is read while others update it: each number was there at some moment, and the totals are read first, so
+ * that hits never count events that the entries lack.
  */
 #include "hist/hist_internal.h"
 #include "hist/syscalls.h"
@@ -84,7 +84,7 @@ void uft_hist_put_definition(const struct uft_hist *h, const char *filter, const
 
 struct stats { uint64_t max, total; };
 
-/* The next of the names of an element's addresses. */
+/* Returns the next of the names of an element's addresses. */
 static const char *next_name(const char **label)
 {
 	const char *name = *label ? *label : "";
@@ -93,7 +93,7 @@ static const char *next_name(const char **label)
 	return name;
 }
 
-/* A kernel begins no line behind the name of a field. */
+/* Prints a stack. As in a kernel, no line ends behind the name of a field. */
 static void put_stack(const struct hist_field *f, const uint64_t *key, const char **label,
 		      const struct uft_hist_sink *to)
 {
@@ -109,7 +109,7 @@ static void put_stack(const struct hist_field *f, const uint64_t *key, const cha
 	}
 }
 
-/* A text of an event, which its program chose, @width columns wide: control bytes are '?'. */
+/* Prints a text that the event's program chose, @width columns wide: control bytes are '?'. */
 static void put_clean(const char *name, const char *text, int width, const struct uft_hist_sink *to)
 {
 	char copy[MAX_KEY_BYTES + TEXT_BYTES];
@@ -194,7 +194,7 @@ static void put_value(const struct hist_field *f, const char *name, const struct
 		hist_printf(to, " %s (%%): %3llu.%02llu", name, (unsigned long long)share(v, s->total) / 100,
 			    (unsigned long long)share(v, s->total) % 100);
 	} else if (f->flags & F_GRAPH) {
-		/* It may have grown behind the look at all of them. */
+		/* the value may have grown since the maximum of all was taken */
 		uint64_t n = v < s->max ? share(v, s->max) * BAR / 10000 : s->max ? BAR : 0;
 
 		hist_printf(to, " %s: %.*s%*s", name, (int)n, "####################", (int)(BAR - n), "");
