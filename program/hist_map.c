@@ -2,12 +2,12 @@
 /*
  * hist_map.c - see hist_map.h
  *
- * A key's first free slot is claimed by writing its hash; the element follows when its key is whole. Two
- * threads that insert the same key meet at the same slot: the second one finds the hash, and, while the
- * element is not there yet, waits for it a bounded time. Should the first one never come back (a signal handler
- * that interrupts it inserts the same key, or its process was killed), the second one goes on to a slot of its
- * own: the key has two elements then, and two entries of a table. A claimed slot for which no element was left stays
- * claimed: a key may have gone past it meanwhile, and is found by going past it again.
+ * An insert claims the key's first free slot by writing its hash; the number of the element follows when the element's
+ * key is complete. Two threads that insert the same key meet at the same slot: the second one finds the hash, and waits
+ * a bounded time for the element. If the first one never continues (the second is a signal handler that interrupted it,
+ * or its process was killed), the second one takes another slot: then the key has two elements, and two entries of the
+ * table. A claimed slot without an element (none was left) stays claimed, because another key may have been inserted
+ * behind it meanwhile, and lookups must pass the slot to find that key.
  */
 #include "program/hist_map.h"
 
@@ -114,7 +114,7 @@ static uint64_t *fill(const struct uft_hist_map *map, struct uft_hist_slot *s, c
 	return element;
 }
 
-/* @make: else the key is only looked for. *is_new stays as it is unless an element was made. */
+/* @make 0: only looks the key up. *is_new becomes 1 when a slot was claimed. */
 static uint64_t *look_up(const struct uft_hist_map *map, const uint64_t *key, int make, int *is_new)
 {
 	uint32_t hash = hash_of(key, map->key_words), n = 2u << map->bits, at = hash >> (31 - map->bits);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hist_map.h - the map of a histogram: keys of a fixed size to elements of 64-bit words, in memory that is handed in
+ * hist_map.h - the map of a histogram: keys of a fixed size to elements of 64-bit words, in the caller's memory
  *
- * The geometry stands in struct uft_hist_map, which each user has of its own; the memory has no size and no pointer
- * in it. So a reader goes nowhere by what a writer of the memory says: a slot that names an element beyond the last is
- * none, and a key, a hash or a sum may be anything.
+ * The geometry is in struct uft_hist_map, of which each user has its own; the memory holds no size and no pointer. So a
+ * writer of the memory cannot lead a reader astray: a slot that names an element beyond the last counts as empty, and a
+ * key, a hash or a sum may be any number.
  *
- * No function allocates, locks or calls libc: any number of threads, and of processes that share the memory, may
- * update while others read. An element is never moved or taken out, but for uft_hist_map_clear(). The map is exact: a
- * key that finds no free element counts as dropped, and every update is a hit or a drop.
+ * No function allocates, locks or calls libc: any number of threads, and of processes that share the memory, may update
+ * while others read. Only uft_hist_map_clear() removes elements; none is ever moved. The map is exact: a key that finds
+ * no free element counts as dropped, and every update is a hit or a drop.
  *
  * Layout of the memory: the header, 2 * elements slots (the hash of a key, its element), the elements. The hash is Bob
  * Jenkins' lookup3; slots are tried in their order.
@@ -45,7 +45,7 @@ size_t uft_hist_map_bytes(uint32_t bits, uint32_t words);
  * another thread makes when its key is complete.
  */
 uint64_t *uft_hist_map_insert(const struct uft_hist_map *map, const uint64_t *key, int *is_new);
-/* the same, and counts neither */
+/* the same, without counting a hit or a drop */
 uint64_t *uft_hist_map_element(const struct uft_hist_map *map, const uint64_t *key, int *is_new);
 uint64_t *uft_hist_map_find(const struct uft_hist_map *map, const uint64_t *key);	/* NULL: none */
 /* Returns the next element in the slots' order, from slot *at on; NULL: no more. */

@@ -2,11 +2,10 @@
 /*
  * hist_row.h - the values of a record that a target adds up in a map of its slice
  *
- * The keys and sums that a row names are numbers of the record, or the thread's; a key may be a text of the record as
- * well, which the map has whole, in words with zeroes behind it: a text that is longer has no room there. The session
- * makes it of a histogram (hist/row.c), the runtime checks it once and follows it for each event
- * (tracers/event_rules.c), and the session reads the map by the row that it has kept. The map lies at `offset` of a
- * region that both know.
+ * The keys and sums of a row are numbers of the record, or the thread's number. A key may also be a text of the record,
+ * which the map holds whole, in words that are padded with zeroes; a longer text has no room there. The session makes
+ * the row of a histogram (hist/row.c). The runtime checks it once and applies it to each event (tracers/event_rules.c).
+ * The session reads the map by its own copy of the row. The map lies at `offset` of a region that both know.
  *
  * An element: the keys (a number is one word), the number of events, the sums. Context: any.
  */
@@ -55,7 +54,7 @@ static inline uint64_t uft_hist_log2(uint64_t v)
 	return n;
 }
 
-/* 1: it may be followed, and its map lies within @bytes. */
+/* 1: the row is valid, and its map lies within @bytes. */
 int uft_hist_row_is_good(const struct uft_hist_row *row, uint64_t bytes);
 uint32_t uft_hist_row_facts(const struct uft_hist_row *row);	/* enum uft_facts that it needs: all must be known */
 /* The map of a checked row, in its region. */

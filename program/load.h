@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * load.h - values of a record within the interpreter, where a call and a table of jumps cost more than the rest
+ * load.h - values of a record, inline in the interpreter, because a call and a jump table cost more than the load
  *
- * Words that say where others lie are not believed.
+ * A word that gives the place of other bytes is checked before use.
  */
 #ifndef UFT_PROGRAM_LOAD_H
 #define UFT_PROGRAM_LOAD_H
 
 #include "program/program.h"
 
-/* Fields are aligned mostly, and the processors of all ports read those that are not. */
+/* Most fields are aligned; the processors of all ports read the others, too. */
 typedef uint16_t any_u16 __attribute__((aligned(1), may_alias));
 typedef uint32_t any_u32 __attribute__((aligned(1), may_alias));
 typedef uint64_t any_u64 __attribute__((aligned(1), may_alias));

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program.h - small verified programs that look at the record of an event: what filters are compiled to
+ * program.h - small verified programs that check the record of an event; filters are compiled to them
  *
- * A program is a list of steps. A step asks one question about one value of the record, and says for either
- * answer which step comes next: always a later one, or the end, which accepts or rejects the record. So there are
- * no loops, and a program ends after at most as many steps as it has. Nothing is joined at run time: && || ! and
- * parentheses are only the way from step to step (symbol/event_filter.c makes it).
+ * A program is a list of steps. A step asks one question about one value of the record, and names the next step for
+ * either answer: always a later one, or the end, which accepts or rejects the record. So there are no loops, and a
+ * program ends after at most as many steps as it has. Answers are not combined at run time: the order of the steps
+ * expresses && || ! and parentheses (symbol/event_filter.c makes them).
  *
- * The same program runs in a target, before its record is committed (tracers/event_rules.c), and outside, for
- * readers of the record and for what the session records itself. Some facts are not known in a target (the
- * thread's name) or outside (none so far). A question about such a fact has the answer that leads to
- * "accept", which stands in the step: a target may so record what a reader leaves out, never the other way.
+ * The same program runs in a target, before its record is committed (tracers/event_rules.c), and outside, for readers
+ * of the record and for records of the session itself. Some facts are unknown in a target (the thread's name) or
+ * outside (none so far). For a question about such a fact the step holds the answer that leads to "accept". So a target
+ * may record an event that a reader leaves out, but never the reverse.
  *
  * The caller of uft_program_run() has verified the program (uft_program_is_good()): each place that it names lies in
- * the largest record or in its own constants. A record may be shorter than the fields that the program asks for; what
- * is not there is 0, or "".
+ * the largest record or in its own constants. A record may be shorter than the fields that the program asks for; a
+ * missing value is 0, or "".
  *
  * Context: any; nothing here has a libc, a lock or memory of its own.
  */
@@ -108,7 +108,9 @@ struct uft_record {
 	uint32_t known;		/* enum uft_facts: which of the following are known */
 	uint32_t tid, pid, cpu;	/* pid: of the thread's process, known as the thread is */
 	const char *comm;	/* with a 0 at its end */
-	/* Does the code address lie in that function, or, if it is a number, in the function that has this address? */
+	/*
+	 * Is the code address in that function, or, if the function is a number, in the function that has this address?
+	 */
 	int (*is_in_function)(const struct uft_record *r, uint64_t address, const char *function);
 	const void *arg;	/* is_in_function()'s */
 };
@@ -118,9 +120,9 @@ int uft_program_is_good(const void *p, size_t bytes);
 /* 1: it accepts the record. */
 int uft_program_run(const struct uft_program *p, const struct uft_record *r);
 
-/* load.c: of a value at a place that is within UFT_PROGRAM_RECORD. Numbers are extended by their sign; of bytes 0. */
+/* load.c: the value at a place within UFT_PROGRAM_RECORD. Numbers are sign-extended; for a load of bytes 0. */
 int64_t uft_load_number(unsigned load, uint32_t at, const struct uft_record *r);
-/* *n: how many; of UFT_LOAD_BYTES @field is what there are in a whole record. Never NULL. */
+/* *n: the number of bytes; @field: their number in a complete record, for UFT_LOAD_BYTES. Never NULL. */
 const uint8_t *uft_load_bytes(unsigned load, uint32_t at, uint32_t field, const struct uft_record *r, uint32_t *n);
 /* Returns the enum uft_facts that the value is, or 0. */
 uint32_t uft_load_facts(unsigned load);

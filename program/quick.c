@@ -2,7 +2,7 @@
 /* quick.c - makes quick steps of a verified program; see quick.h */
 #include "program/quick.h"
 
-/* The range of values, signed or not, that a question says yes to. 0: none. */
+/* Sets the range of values, signed or not, for which the question has the answer yes. 0: there is none. */
 static int range_of(const struct uft_step *s, struct uft_quick_step *to)
 {
 	uint64_t lowest = s->op == UFT_STEP_LT || s->op == UFT_STEP_LE ? 1ull << 63 : 0;
@@ -27,7 +27,7 @@ static int range_of(const struct uft_step *s, struct uft_quick_step *to)
 	}
 }
 
-/* Bytes of a text, and the 0 behind it, that are compared; of its field, if that is shorter. */
+/* The bytes of a text to compare, with the 0 behind it; those of its field, if that is shorter. */
 static uint32_t compared(const struct uft_step *s)
 {
 	uint32_t n = UFT_STEP_BYTES(s->value) + 1, field = UFT_STEP_FIELD(s->value);
@@ -72,7 +72,7 @@ static void make_number(const struct uft_step *s, unsigned load, struct uft_quic
 		q->yes = q->no;
 }
 
-/* Text in an array: @n steps from @first on, each of which leads to the next one. */
+/* Compares a text in an array: @n steps from @first on, each of which leads to the next one. */
 static void make_parts(const struct uft_step *s, const uint8_t *constant, struct uft_quick_step *q, uint32_t n,
 		       uint32_t first)
 {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * quick.h - programs that ask about numbers, texts and the thread alone, as steps of one kind: what most filters are
+ * quick.h - programs that ask only about numbers, texts and the thread, as steps of one kind; most filters are such
  *
- * A quick step takes a number of the record, extends it by its sign, masks it, and asks whether it lies in a range: == < <= and & are
- * all that. It takes 17 instructions, a step of run.c about 50. It reads what the program wrote a moment ago, by loads of the size of the
- * stores: a whole word that was written in halves would wait for them. A text in an array is as many numbers as hold it and the 0 behind
- * it. Several programs, one of which has to accept, become one: where one rejects, the next is asked. The answer is that of
- * uft_program_run() for each record that is as long as the steps need; shorter ones are run.c's.
+ * A quick step takes a number of the record, sign-extends it, masks it, and checks whether it lies in a range: this
+ * covers == < <= and &. It takes 17 instructions, a step of run.c about 50. It reads bytes that the program wrote a
+ * moment ago, so its loads have the size of the stores: the load of a word that was written in halves would wait for
+ * both stores. A text in an array is compared as several numbers that cover it and the 0 behind it. Several programs,
+ * one of which has to accept, become one: if one rejects, the next is asked. The answer equals that of
+ * uft_program_run() for each record that is as long as the steps need; run.c handles shorter ones.
  *
- * Deep steps ask for what has no place in the record: a text wherever a word says, the thread's number, lists of such. Their
- * `size` is none of a number. uft_quick_run() does not look for them, so lists that have some go to
- * uft_quick_run_deep().
+ * Deep steps ask for values without a fixed place in the record: a text whose place a word gives, the thread's number,
+ * lists of these. Their `size` is not that of a number. uft_quick_run() does not check for them, so lists with deep
+ * steps go to uft_quick_run_deep().
  *
  * Context: any.
  */
@@ -34,9 +35,10 @@ _Static_assert(sizeof(struct uft_quick_step) == 32, "a shift finds it");
 enum uft_quick_deep { UFT_QUICK_TID = 16, UFT_QUICK_TASKS, UFT_QUICK_DATA_LOC, UFT_QUICK_REL_LOC };
 
 /*
- * Appends the steps of @p, which is verified, to @n at @to, whose last program is it (@is_last) or not. Returns how many there are
- * then; 0: it asks something else, or there would be more than UFT_QUICK_STEPS. *need: raised to the bytes that a record has to have;
- * UFT_QUICK_DEEP is set in it if a step is deep. @base: uft_quick_run_deep() gets the same bytes, with @p at the same place of them.
+ * Appends the steps of @p, which is verified, to the @n steps at @to; @is_last: no program follows. Returns the new
+ * number of steps; 0: the program asks something else, or there would be more than UFT_QUICK_STEPS. *need: raised to
+ * the bytes that a record must have; UFT_QUICK_DEEP is set in it if a step is deep. @base: uft_quick_run_deep() gets
+ * the same bytes, with @p at the same place in them.
  */
 uint32_t uft_quick_append(const struct uft_program *p, int is_last, struct uft_quick_step *to, uint32_t n,
 			  uint32_t *need, const void *base);
@@ -56,7 +58,7 @@ static inline uint32_t quick_next(const struct uft_quick_step *s, uint64_t v)
 	return v - s->from <= s->span ? s->yes : s->no;
 }
 
-/* 1: one of the programs accepts it. No step is deep. */
+/* 1: one of the programs accepts the record. No step may be deep. */
 static inline int uft_quick_run(const struct uft_quick_step *steps, const uint8_t *payload)
 {
 	uint32_t i = 0;
@@ -69,7 +71,7 @@ static inline int uft_quick_run(const struct uft_quick_step *steps, const uint8_
 	return i == UFT_STEP_ACCEPT;
 }
 
-/* The same, of any steps. @r->tid and pid are known if they ask for them. */
+/* The same for steps of any kind. @r->tid and pid must be known if steps ask for them. */
 static inline int uft_quick_run_deep(const struct uft_quick_step *steps, const struct uft_record *r, const void *base)
 {
 	uint32_t i = 0, n;

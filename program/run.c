@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* run.c - a verified program meets a record; see program.h */
+/* run.c - run a verified program on a record; see program.h */
 #include "program/load.h"
 
 static uint8_t byte_of(const uint8_t *p, uint32_t n, uint32_t i)
@@ -22,7 +22,7 @@ static int compare_masks(unsigned op, const uint8_t *a, uint32_t na, const uint8
 	return op == UFT_STEP_MASK;
 }
 
-/* The questions that need a constant. */
+/* Answers questions that need a constant. */
 static int ask(const struct uft_program *p, const struct uft_step *s, unsigned load, const struct uft_record *r)
 {
 	const uint8_t *constant = uft_program_constants(p) + UFT_STEP_OFFSET(s->value), *bytes;
@@ -54,8 +54,8 @@ static uint32_t facts_of(const struct uft_step *s, unsigned load)
 }
 
 /*
- * Questions about a number. Comparisons one after the other: their branches are foreseen, a jump by a table
- * costs more.
+ * Answers a question about a number. Comparisons in sequence: their branches are predicted, and a jump table costs
+ * more.
  */
 static int is_so(unsigned op, int64_t v, uint64_t value)
 {

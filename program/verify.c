@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verify.c - may these bytes be run as a program? See program.h
+ * verify.c - check that bytes are a valid program; see program.h
  *
- * Every step leads to later ones or to an end, asks a question of the right kind of value, of a place within the
- * largest record, and names a constant that lies behind the steps. Nothing else can go wrong in run.c.
+ * Every step must lead to later ones or to an end, ask a question that fits the kind of its value, read a place within
+ * the largest record, and name a constant behind the steps. run.c relies on nothing else.
  */
 #include "program/program.h"
 
@@ -12,7 +12,7 @@ static int is_next(const struct uft_program *p, uint32_t from, uint32_t next)
 	return next >= UFT_STEP_ACCEPT || (next > from && next < p->nsteps);
 }
 
-/* Bytes of the record that the value needs; UINT32_MAX: there is no such value. */
+/* The bytes of the record that the value needs; UINT32_MAX: there is no such value. */
 static uint32_t bytes_of(const struct uft_step *s, unsigned load)
 {
 	switch (load) {
