@@ -7,7 +7,7 @@
 
 /* Bits: one function may have both names, and be the program's own. */
 enum callee { CALLEE_NONE = 0, CALLEE_MCOUNT = 1, CALLEE_FENTRY = 2, CALLEE_OWN = 4 };
-#define CALLEE_NAME_SHIFT 3	/* bits above: enum uft_call_name, if the dynamic linker decides what is called */
+#define CALLEE_NAME_SHIFT 3	/* bits above: enum uft_call_name, if the dynamic linker binds the call */
 
 #define CALLEE_MAX	16	/* functions, and GOT slots: three names, each in up to two tables */
 #define CALLEE_MEMO	256

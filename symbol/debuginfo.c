@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debuginfo.c - where functions are defined, and which of their calls come from functions that were inlined into them
+ * debuginfo.c - find where functions are defined, and which of their calls come from functions inlined into them
  *
  * One pass over the units of the file; it skips units whose ranges hold no wanted address. A function's place is that
  * of its declaration, or, where there is only a line table (assembler), that of its first instruction.

@@ -33,7 +33,7 @@ struct uft_event_field {
 	const char *name;
 	const char *type;		/* the part before the name: "char", "pid_t", "__data_loc char[]" */
 	const char *brackets;		/* "[16]" behind the name, or "" */
-	uint32_t offset, size;		/* in the kernel's record; of a dynamic field those of its location word */
+	uint32_t offset, size;		/* in the kernel's record; for a dynamic field those of its location word */
 	uint32_t element;		/* bytes of an element; of a plain number its size */
 	uint8_t place;			/* enum uft_field_place */
 	uint8_t is_signed, is_array;

@@ -91,7 +91,7 @@ size_t uft_object_inits(struct uft_object *obj)
 	}
 	if (!obj->has_inits)
 		SORT_NUMBERS(obj->init, obj->ninit);
-	if (ret)		/* use those that are known */
+	if (ret)		/* use the known ones */
 		bound_error(v->bound, obj->path, "initializers", NULL);
 	obj->has_inits = 1;
 	return obj->ninit;

@@ -132,8 +132,10 @@ size_t uft_object_expects(const struct uft_object *obj);
 struct uft_prefetch *uft_prefetch_begin(const char *path, void (*also)(struct uft_object *obj));
 void uft_prefetch_end(struct uft_prefetch *p);
 
-/* Loads the functions: .symtab, .dynsym, .gnu_debugdata, separate debug file; then unwind entries without
- * a name. Idempotent; only needed for names. */
+/*
+ * Loads the functions: .symtab, .dynsym, .gnu_debugdata, separate debug file; then unwind entries without a name.
+ * Idempotent; only needed for names.
+ */
 int uft_object_names(struct uft_object *obj, struct uft_error *err);
 
 /*

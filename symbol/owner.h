@@ -6,6 +6,6 @@
 #include <stdint.h>
 
 #define UFT_OWNER_OURS		0u		/* only root and uft's user can */
-#define UFT_OWNER_UNKNOWN	UINT32_MAX	/* others can, and not one of them alone */
+#define UFT_OWNER_UNKNOWN	UINT32_MAX	/* several other users can */
 
 #endif

@@ -22,7 +22,7 @@
 #define PARSE_MAX_BYTES		(1ull << 30)
 #define PARSE_ALL_BYTES		(2ull << 30)
 #define PARSE_MAX_STEPS		(1ull << 30)
-/* Of a program or library, which have some hundred sections at most; relocatable objects have one for each function. */
+/* For a program or library, which has some hundred sections at most; relocatable objects have one for each function. */
 #define PARSE_MAX_SECTIONS	1024u
 /* Executable memory of one file, which is searched byte by byte, even where the file has zeros. */
 #define PARSE_MAX_TEXT		(4ull << 30)

@@ -24,7 +24,7 @@ struct recorded_files { unsigned misses; uint64_t bytes, begin_ms; };
  * -EDQUOT: a bound is reached.
  */
 int recorded_open(struct recorded_files *r, const struct uft_object *obj, struct uft_object **real);
-/* Charges @real, which is kept with its names. */
+/* Charges @real, which the caller keeps with its names. */
 void recorded_keep(struct recorded_files *r, const struct uft_object *real);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rel_layout.c - addresses for the code of a relocatable object, whose file has none: section behind section */
+/* rel_layout.c - give the code of a relocatable object addresses, which its file lacks: section behind section */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -9,8 +9,8 @@
 #include "symbol/sorted.h"
 
 /*
- * Returns the first segment from @k on without an owner. @next: for each segment a later one that may be free, itself
- * if it is.
+ * Returns the first segment from @k on without an owner. @next: for each segment a later one that may be free; the
+ * segment itself if it is free.
  */
 static size_t free_from(uint32_t *next, size_t k)
 {

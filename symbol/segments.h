@@ -2,7 +2,7 @@
 /*
  * segments.h - find the range that holds at an address among ranges that may overlap
  *
- * Made once in n log n steps, searched in log n, whatever the ranges are: in a recording they can all be the same.
+ * Making it takes n log n steps and a search log n, for any ranges: those of a recording can all be the same.
  */
 #ifndef UFT_SYMBOL_SEGMENTS_H
 #define UFT_SYMBOL_SEGMENTS_H

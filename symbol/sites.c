@@ -14,13 +14,13 @@
  *
  * False hits. Unprepared code may begin with nops: the alignment of a loop at the very start of a function. So a pad
  * counts only with a confirmation: a table entry; the exact 5-byte nops that gcc and clang write; another function with
- * a pad of the same form; or the absence of section headers (sstrip), where there is no table to ask. A wrong one is
- * harmless to trace all the same: it is the entry of a function whose first bytes have no effect, and no jump leads
- * into the middle of an alignment.
+ * a pad of the same form; or missing section headers (sstrip), because then there is no table. A false hit does no
+ * harm: it is the entry of a function whose first bytes have no effect, and no jump leads into the middle of an
+ * alignment.
  *
  * N,M pads (-fpatchable-function-entry=N,M): the table points M bytes before the symbol. With >= 5 bytes left behind
- * the entry the M bytes do not matter; with 2..4 the site is PREPAD; with fewer the M bytes decide: five of them are
- * room for a jump that a short one at the entry reaches, so its code can be rewritten (UFT_SKIP_BEFORE,
+ * the entry the M bytes do not matter; with 2..4 the site is PREPAD; with fewer the M bytes decide: five of them hold a
+ * jump that a short jump at the entry reaches, so the function's code can be rewritten (UFT_SKIP_BEFORE,
  * control/relocate/). The list of C++ made by gcc 12 is discarded at link (tools/start): there gcc's one-byte nops
  * around the entry are confirmation enough; nops before it only if most functions of the object have them.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sorted.h - put an array in order, and search one that is
+ * sorted.h - sort an array, and search a sorted array
  *
  * SORT_BY(v, n, key): sorts the @n structs at @v, NULL if there are none, by their member @key, which is a uint64_t or
  * a uint32_t; the least comes first. SORT_NUMBERS(v, n): the same for such numbers themselves.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracer.h - the tracers: one row each, and the functions from whose arguments and results some are made
+ * tracer.h - the tracers: a row for each, and the functions whose arguments and results some tracers are made of
  *
- * A tracer is a row of symbol/tracer.c, as the kernel's struct tracer is. The row holds what several folders need: code
- * that lists tracers, checks options, arms functions, or decides which tracers run together names no tracer. What one
- * folder alone needs is a row of that folder's own table: how the session records it (control/events/sources.c), how
- * its lines look (output/text_rows.c). Context: any.
+ * A tracer is a row of symbol/tracer.c, as the kernel's struct tracer is. The row holds the facts that several folders
+ * need, so code that lists tracers, checks options, arms functions, or decides which tracers run together names no
+ * tracer. A fact that only one folder needs is in that folder's own table: how the session records the tracer
+ * (control/events/sources.c), how its lines look (output/text_rows.c). Context: any.
  */
 #ifndef UFT_SYMBOL_TRACER_H
 #define UFT_SYMBOL_TRACER_H

@@ -21,7 +21,7 @@ struct uw_list {
  */
 int uw_functions(struct elf_view *v, int want_sizes, struct uw_list *out);
 
-/* Lists only the starts: a third of the memory, which matters with 100,000 functions. As uw_functions(). */
+/* Lists only the starts, as uw_functions() does: a third of the memory, which matters with 100,000 functions. */
 struct uw_starts {
 	uint64_t *addr;		/* rising, each once; for bound_free() */
 	size_t n;
