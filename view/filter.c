@@ -14,7 +14,7 @@ struct view_filter {
 	struct uft_program *f;
 };
 
-/* The payload that view_filter_match() makes of an event, of a type that only filters see. */
+/* The payload that view_filter_match() makes of an event; only filters see its type. */
 struct call_payload {
 	uint32_t func;		/* __data_loc of name */
 	uint32_t duration, depth;

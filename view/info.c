@@ -143,7 +143,7 @@ static void add_to_sums(struct sums *all, const struct recording *r, uint64_t of
 		all->resolution = lod_resolution(v->lod);
 }
 
-/* The elements of an array of each recording, which stand one after the other. */
+/* Writes one array with the elements of an array of each recording, one recording after the other. */
 static void put_joined(const struct sources *s, struct json *j, const char *key, size_t member)
 {
 	json_key(j, key);

@@ -2,9 +2,9 @@
 /*
  * levels_file.c - the first view of a recording, kept beside it
  *
- * Layout: struct levels_head; the description, as varints (wire.h): rows, names, the rows of the view, its tracks;
- * then the spans as they are in memory, track by track, level by level. Numbers of rows
- * and names are the file's own, and become those of the tables that it is read into.
+ * Layout: struct levels_head; the description, as varints (wire.h): rows, names, the rows of the view, its tracks; then
+ * the spans as they are in memory, track by track, level by level. The file has its own numbers of rows and names;
+ * reading converts them to those of the reader's tables.
  *
  * Hostile input. The sums detect accidental damage. A forged file can make the view draw other spans, but each number
  * in it is checked: spans are in the order of time, names and rows exist, no size exceeds the file.
@@ -73,7 +73,7 @@ static void put_lod(struct wire *w, const struct lod *l)
 	}
 }
 
-/* A sum of sums, so that no copy of all spans is needed. */
+/* The sum of the sums of levels, so that no copy of all spans is needed. */
 static uint64_t add_sum(uint64_t sum, const struct level *v)
 {
 	uint64_t both[2] = {sum, wire_sum(v->v, v->n * sizeof(*v->v))};
@@ -172,7 +172,7 @@ static int get_tables(struct reading *r)
 	return !r->row || !r->name ? -ENOMEM : r->in.bad ? -EBADMSG : 0;
 }
 
-/* A row of a task by the file's number, or of a CPU. */
+/* Reads a row: that of a task, by the file's number, or that of a CPU. */
 static uint32_t get_row(struct reading *r)
 {
 	uint32_t row = wire_get_u32(&r->in);
@@ -210,7 +210,7 @@ static int get_rows(struct reading *r, struct lod *l)
 	return r->in.bad ? -EBADMSG : 0;
 }
 
-/* Each level takes its part of @room spans. */
+/* Reads the tracks. Each level takes its part of @room spans. */
 static int get_tracks(struct reading *r, struct lod *l, size_t room)
 {
 	struct lod_span *at = l->loaded;

@@ -2,7 +2,7 @@
 /*
  * levels_file.h - the first view of a recording, kept beside it as NAME.levels
  *
- * It is read in place of a pass over all events. Layout: levels_file.c. Context: control, the worker.
+ * Reading it replaces a pass over all events. Layout: levels_file.c. Context: control, the worker.
  */
 #ifndef UFT_VIEW_LEVELS_FILE_H
 #define UFT_VIEW_LEVELS_FILE_H
@@ -15,12 +15,12 @@ struct levels {
 	uint64_t matches, first_ns, last_ns; /* first_ns: UINT64_MAX, there is no event */
 };
 
-/* Writes the file. 0, or a negative errno, and then there is no file. */
+/* Writes the file. 0; or a negative errno, and no file is left. */
 int levels_save(const char *path, const struct rd_file *of, const struct levels *v, struct names *names,
 		struct rows *rows);
 /*
- * 0: *out, whose lod belongs to the caller. -ENOENT: no file of the recording as it is now; -EBADMSG: the file is
- * damaged; -ENOMEM.
+ * Reads the file. 0: *out, whose lod belongs to the caller. -ENOENT: there is no file for the recording in its present
+ * state; -EBADMSG: the file is damaged; -ENOMEM.
  */
 int levels_open(const char *path, const struct rd_file *of, struct names *names, struct rows *rows, struct levels *out);
 

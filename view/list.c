@@ -45,7 +45,7 @@ static uint64_t shown_time(const struct recording *r, const struct uft_event *ev
 	return ev->ts_ns > r->origin_ns ? ev->ts_ns - r->origin_ns : 0;
 }
 
-/* Matching events before the point behind @point. */
+/* The number of matching events before the point behind @point. */
 static uint64_t before_next(const struct cursor *c, size_t point)
 {
 	return point + 1 < uft_index_points(c->r->index) ? view_before(c->r, c->v, point + 1) : c->v->matches;
@@ -87,7 +87,7 @@ static size_t point_at(const struct cursor *c, uint64_t t)
 	return uft_index_find_ns(c->r->index, c->r->origin_ns + (t > c->offset ? t - c->offset : 0));
 }
 
-/* All cursors to the first event at @t or later. */
+/* Moves all cursors to the first event at @t or later. */
 static int list_go(struct list *l, uint64_t t)
 {
 	int ret = 0;
@@ -110,7 +110,7 @@ static int list_go(struct list *l, uint64_t t)
 	return ret;
 }
 
-/* The cursor whose event is the next one of all; NULL: there is none. */
+/* The cursor with the next event of all recordings; NULL: there is none. */
 static struct cursor *list_first(struct list *l)
 {
 	struct cursor *first = NULL;
@@ -128,7 +128,7 @@ static int list_step(struct list *l, struct cursor *c)
 	return cursor_step(c);
 }
 
-/* All cursors to event @number. */
+/* Moves all cursors to event @number. */
 static int list_go_number(struct list *l, uint64_t number)
 {
 	uint64_t lo = 0, hi = 1;
@@ -290,7 +290,7 @@ struct found {
 	int is;
 };
 
-/* Searches events @from to @to for the first (@is_back: the last) that is @w. A slow search stops at *end. */
+/* Searches events @from to @to for the first (@is_back: the last) that meets @w. A slow search stops at *end. */
 static int search_rows(struct list *l, const struct wanted *w, uint64_t from, uint64_t to, int is_back, uint64_t begun,
 		       struct found *out, uint64_t *end)
 {
@@ -311,7 +311,7 @@ static int search_rows(struct list *l, const struct wanted *w, uint64_t from, ui
 	return ret;
 }
 
-/* Further and further parts before @edge. */
+/* Searches parts before @edge, each earlier than the one before. */
 static int search_back(struct list *l, const struct wanted *w, uint64_t edge, uint64_t begun, struct found *out,
 		       uint64_t *more)
 {

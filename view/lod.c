@@ -2,20 +2,20 @@
 /*
  * lod.c - levels of detail
  *
- * Level 0 of a track is a list of spans in the order of time that do not overlap. While there are few of them each call
- * is one. When all tracks together have more than may be kept, the resolution R doubles: time is cut into cells of R
- * ns, and neighbours shorter than R that begin in the same cell become one; later calls join by the same rule. So
- *   - a call of R or more is always a span of its own, exact to the ns: a rare long call is seen at every zoom
- *   - every call lies in a span: where anything happened something is drawn
- *   - memory is bounded, whatever the recording holds
- *   - R is a power of two, so cells lie in those of the next R: what becomes of some calls does not depend on when they
- *     were joined, and threads that make a part each get what one would have made of all (lod_join.c)
+ * Level 0 of a track is a list of spans in the order of time that do not overlap. While there are few spans, each is
+ * one call. When all tracks together exceed the limit, the resolution R doubles: time is cut into cells of R ns, and
+ * neighbours shorter than R that begin in the same cell become one span; later calls join by the same rule. So
+ *   - a call of R or more is always a span of its own, exact to the ns: a rare long call is visible at every zoom
+ *   - every call lies in a span, so every moment with a call is drawn
+ *   - memory is bounded for any recording
+ *   - R is a power of two, so cells lie in those of the next R: the result does not depend on the moment at which calls
+ *     were joined, and threads that each make a part get the result of a single thread (lod_join.c)
  * Above level 0 each level merges by the same rule with 8 times the resolution of the one below, until few are left. A
- * query takes the highest level that is not coarser than a pixel, so it touches a number of spans that depends on the
- * pixels only. Where a pixel is finer than R the reader makes a second index of that part, which holds the calls below
- * R; both are merged on the way.
+ * query takes the highest level that is not coarser than a pixel, so the number of spans that it touches depends on the
+ * pixels only. If a pixel is finer than R, the reader makes a second index of that part, which holds the calls below R;
+ * a query merges both.
  *
- * A filter makes an index of its own with the calls that match, so that these are drawn however far one zooms out.
+ * A filter has an index of its own with the calls that match, so that these are visible at every zoom.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -142,9 +142,9 @@ static int set_room(struct lod *l, struct track *t, size_t cap)
 }
 
 /*
- * Doubles the resolution. Tracks free unused memory, as each may have been the largest at some resolution, but only
- * once all have memory for a quarter more spans than allowed: most fill it again, and fresh memory costs a page fault
- * every 4 KB.
+ * Doubles the resolution. Tracks free unused memory, because each may have been the largest at some resolution, but
+ * only when all have memory for a quarter more spans than allowed: most tracks fill it again, and fresh memory costs a
+ * page fault every 4 KB.
  */
 void lod_coarsen_to(struct lod *l, uint64_t resolution)
 {
@@ -169,8 +169,8 @@ void lod_coarsen_to(struct lod *l, uint64_t resolution)
 }
 
 /*
- * Takes the least resolution at which a quarter of the room is free: a span joins the one before it from 2^bits on. If
- * there are more tracks than spans may be kept, there is none.
+ * Takes the least resolution at which a quarter of the room is free: a span joins the one before it at 2^bits and
+ * above. With more tracks than the limit of spans there is no such resolution.
  */
 static void coarsen(struct lod *l)
 {
@@ -219,7 +219,7 @@ int lod_add_span(struct lod *l, struct track *t, uint64_t start, uint64_t len, u
 
 /* ---- Events ---------------------------------------------------------------------------------------------- */
 
-/* Most events have a known row, which needs no lookup; names, below, likewise. */
+/* Finds the row. Most events have a known row, which needs no lookup; names, below, likewise. */
 static int row_number(struct lod *l, const struct uft_task *task, uint32_t *row)
 {
 	if (task->index < l->nrow_of && l->row_of[task->index]) {
@@ -287,7 +287,9 @@ static int add_early(struct lod *l, const struct early *e)
 	return 0;
 }
 
-/* A call that began before the part. Where its lane is and how much of it is drawn may depend on what was there. */
+/*
+ * Notes a call that began before the part. Its lane, and how much of it is drawn, may depend on calls before the part.
+ */
 static int add_early_call(struct lod *l, const struct uft_event *ev, struct track *track, uint64_t t, uint64_t len,
 			  uint32_t name)
 {
@@ -310,7 +312,7 @@ static int add_call(struct lod *l, struct lod_row *r, struct row_state *s, const
 		track = lod_track(l, r->row, lane);
 	if (track && lane < s->cap)
 		s->open[lane].track = track;
-	/* Calls without entries come when they end, those inside first: the outer one goes where there is room. */
+	/* Calls without entries come when they end, inner ones first: the outer call takes the next lane with room. */
 	while (track && ev->flags & UFT_EVF_CALL && track->end > t - len && lane < LOD_LANES - 1)
 		track = lod_track(l, r->row, ++lane);
 	if (!track)
@@ -390,7 +392,7 @@ static int add_to_cpu(struct lod *l, uint32_t cpu, uint32_t row, const struct uf
 
 /* ---- States of threads ------------------------------------------------------------------------------------- */
 
-/* A state is drawn when it ends: the next one begins. since 0: none is known from here on. */
+/* Draws the state that ends, and begins the next one. since 0: the state is unknown from here on. */
 static int next_state(struct lod *l, uint32_t row, enum thread_state next, uint64_t t, int is_known)
 {
 	static const char *const names[THREAD_STATES] = {"runs", "waits for a CPU", "blocked", "runs its guest"};
@@ -446,7 +448,10 @@ static int add_state(struct lod *l, uint32_t row, const struct uft_event *ev, ui
 			  t, how & UFT_SWITCH_IN || !(how & UFT_SWITCH_ENDED));
 }
 
-/* The row of a task that an event names by its PID. 0: *row; the kernel's task is its own process in a trace.dat. */
+/*
+ * The row of a task that an event names by its PID. 0: *row. A task of the kernel counts as its own process in a
+ * trace.dat.
+ */
 static int row_of_pid(struct lod *l, uint32_t pid, const char *comm, uint64_t t, uint32_t *row)
 {
 	*row = rows_get(l->rows, pid, pid, 0, *comm ? comm : "<...>");
@@ -455,7 +460,7 @@ static int row_of_pid(struct lod *l, uint32_t pid, const char *comm, uint64_t t,
 	return lod_row_of(l, *row, &l->state[*row].at, t) ? 0 : -ENOMEM;
 }
 
-/* CPU @cpu had the task of @prev, and from @t on has that of @row; is_idle: none. */
+/* CPU @cpu had the task of @prev, and has that of @row from @t on; is_idle: none. */
 static int switch_cpu(struct lod *l, uint32_t cpu, uint32_t prev, uint32_t row, int is_idle, uint64_t t)
 {
 	struct cpu_state *c;
@@ -507,7 +512,7 @@ static int sched_kind(struct lod *l, const struct uft_event_type *type, enum sch
 	return 0;
 }
 
-/* Rows may move in memory: nothing is done with @r and @s afterwards. */
+/* Keeps an event. @r and @s are invalid afterwards, because rows may move in memory. */
 static int keep_event(struct lod *l, struct lod_row *r, struct row_state *s, const struct uft_event *ev, uint64_t t)
 {
 	enum sched_kind kind = SCHED_NONE;
@@ -573,8 +578,8 @@ int lod_close_open(struct lod *l, uint32_t row, uint64_t end, const uint64_t *to
 }
 
 /*
- * The task executes another program. The session's events of it, as switches, are of a task without calls. In a part
- * the second change closes calls that were open before the part, if the first did not.
+ * The task executes another program. The session's events about it, as switches, belong to a task without calls. In a
+ * part the second change closes calls that were open before the part, if the first did not.
  */
 static int change_task(struct lod *l, uint32_t row, struct row_state *s, uint32_t task)
 {
@@ -588,7 +593,7 @@ static int change_task(struct lod *l, uint32_t row, struct row_state *s, uint32_
 	return s->at ? lod_close_open(l, row, l->row[s->at - 1].last, NULL) : 0;
 }
 
-/* An event that a part begins with, or one that is out of order there. */
+/* Notes the first event of a part, or an event that is out of order there. */
 static void note_border(struct lod *l, uint64_t t)
 {
 	if (!l->border)

@@ -2,8 +2,9 @@
 /*
  * lod.h - levels of detail: the spans for a picture of any part of a recording, in bounded memory
  *
- * Calls go to tracks: a row (a task, a CPU) and a lane in it (the depth). A span is a call, or several short ones that
- * stand close together. Theory: lod.c. Context: control; lod_add() by one thread, queries of a finished one by any.
+ * Calls go to tracks: a row (a task, a CPU) and a lane in it (the depth). A span is a call, or several short calls that
+ * lie close together. Theory: lod.c. Context: control; lod_add() by one thread, queries by any thread once the levels
+ * are finished.
  */
 #ifndef UFT_VIEW_LOD_H
 #define UFT_VIEW_LOD_H
@@ -20,22 +21,31 @@
 
 struct lod_span {
 	uint64_t start, len;	       /* ns, from the recording's first event on */
-	uint32_t name;		       /* of the longest call in it (names.h); of a CPU: the row of the task */
-	uint32_t count : 24, fill : 8; /* calls; 255 where they fill all of its time. LOST: records, at most 2^24 - 1 */
+	uint32_t name;		       /* of its longest call (names.h); of a CPU: the row of the task */
+	uint32_t count : 24, fill : 8; /* calls; fill 255: all of its time. LOST: records, at most 2^24 - 1 */
 };
 
 struct lod;
-/* @rows: of the recording. @origin_ns: what times are counted from. @most: spans that are kept. @below: of calls only
- * those shorter than that, 0 all. */
+/*
+ * Makes empty levels. @rows: of the recording. @origin_ns: the zero of times. @most: the limit of spans. @below: keep
+ * only calls shorter than this; 0: all.
+ */
 struct lod *lod_new(struct names *names, struct rows *rows, uint64_t origin_ns, size_t most, uint64_t below);
 void lod_free(struct lod *l);
-/* The next event of the stream; all go through here, and those that match @f are kept. 1: it matched; 0; -ENOMEM. */
+/*
+ * Adds the next event of the stream. Every event must be added; those that match @f are kept. 1: it matched; 0;
+ * -ENOMEM.
+ */
 int lod_add(struct lod *l, const struct uft_event *ev, const struct view_filter *f);
-/* Adds, without a filter, the entries and exits that @ev begins with, as far as nothing about them is new. Returns how
- * many; the next one is for lod_add(). */
+/*
+ * Adds, without a filter, the entries and exits at the begin of @ev, as long as their row, name, track and CPU are
+ * known. Returns how many; the next event is for lod_add().
+ */
 size_t lod_add_calls(struct lod *l, const struct uft_event *ev, size_t n);
-/* Calls that are open go up to the last event; those of a task that has ended, as @st (or NULL) says, to its own last
- * one; with @below nowhere. 0 or -ENOMEM. */
+/*
+ * Ends open calls at the last event; those of an ended task (@st, or NULL, tells) at the task's last event; with @below
+ * open calls are left out. 0 or -ENOMEM.
+ */
 int lod_finish(struct lod *l, struct uft_stream *st);
 
 /* ---- Parts of a recording, in the order of time, each made by a thread with names and rows of its own (lod_join.c) */
@@ -52,11 +62,10 @@ int lod_can_join(const struct lod *l, uint64_t *last);
 /* Joins @part to @to, the parts before it, and empties it; neither is finished. 0 or -ENOMEM. */
 int lod_join(struct lod *to, struct lod *part, const struct lod_part_map *map);
 
-/* What there is so far of one that is being made, coarse, as a finished one of its own; NULL: no memory. By the thread
- * that adds. */
+/* Makes a coarse, finished copy of unfinished levels. NULL: no memory. Called by the thread that adds. */
 struct lod *lod_preview(const struct lod *from);
 
-uint64_t lod_origin(const struct lod *l); /* what its times are counted from */
+uint64_t lod_origin(const struct lod *l); /* the zero of its times */
 uint64_t lod_last(const struct lod *l);	 /* the latest event, not counted from there */
 size_t lod_bytes_of(size_t most); /* while it is made, at most */
 uint64_t lod_resolution(const struct lod *l); /* calls of this many ns and longer are spans of their own; 0: all are */

@@ -3,13 +3,13 @@
  * lod_calls.c - entries and exits of calls, of which a recording has most
  *
  * lod_add() handles every event as if it were the first of its task, function and CPU. The functions here use its
- * results: the row of the task, the name of the function and the track of the depth are known, and the CPU had the same
- * task a moment ago. If one of these is not known, lod_add() adds the event. Only lod_add() and lod_join() change these
- * facts, so a place is valid until the next call of either.
+ * results: the row of the task, the name of the function, the track of the depth, and the fact that the CPU had the
+ * same task a moment ago. If one of these is unknown, lod_add() adds the event. Only lod_add() and lod_join() change
+ * these facts, so a place is valid until the next call of either.
  */
 #include "view/lod_internal.h"
 
-/* Finds out anew where the events of @ev's task on its CPU go. 0: it is not known. */
+/* Looks up where the events of @ev's task on its CPU go. 0: unknown. */
 static __attribute__((noinline)) int learn_place(struct lod *l, const struct uft_event *ev)
 {
 	uint32_t index = ev->task->index, row;
@@ -30,7 +30,7 @@ static __attribute__((noinline)) int learn_place(struct lod *l, const struct uft
 	return 1;
 }
 
-/* NULL: something about the event is not known yet. */
+/* The place of the event. NULL: something about it is unknown. */
 static inline const struct place *find_place(struct lod *l, const struct uft_event *ev, uint64_t t)
 {
 	uint32_t index = ev->task->index;
@@ -44,7 +44,7 @@ static inline const struct place *find_place(struct lod *l, const struct uft_eve
 	return ev->depth < p->depths && t - p->c->last <= CPU_IDLE_NS ? p : NULL;
 }
 
-/* 0: something about the call is not known yet, or it began before the part. */
+/* Adds an exit. 0: something about the call is unknown, or the call began before the part. */
 static inline int add_exit(struct lod *l, const struct uft_event *ev, uint64_t t, const struct place *to)
 {
 	uint64_t len = ev->duration_ns < t ? ev->duration_ns : t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lod_internal.h - what lod.c, lod_join.c and lod_query.c share, and levels_file.c, which keeps levels in a file */
+/* lod_internal.h - the state of levels of detail, shared by lod.c, lod_join.c, lod_query.c and levels_file.c */
 #ifndef UFT_VIEW_LOD_INTERNAL_H
 #define UFT_VIEW_LOD_INTERNAL_H
 
@@ -15,7 +15,7 @@ struct level {
 	size_t n, cap;
 };
 
-/* A span of a track that is being made: exact sums, so that spans that are joined in any order give the same. */
+/* A span of a track that is being made: exact sums, so that the order in which spans join does not matter. */
 struct raw_span {
 	uint64_t start, len, busy, longest; /* ns of the calls in it; of the one whose name it has */
 	uint32_t name, count;
@@ -49,9 +49,9 @@ struct row_state {
 	uint64_t since;	       /* when it got or lost its CPU, or woke up, + 1; 0: nothing is known */
 };
 
-/* Where calls of a task on a CPU go, until the next lod_add() or lod_join() (lod_calls.c). */
+/* The place of calls of a task on a CPU, until the next lod_add() or lod_join() (lod_calls.c). */
 struct place {
-	uint64_t slow; /* l->slow when this was so */
+	uint64_t slow; /* l->slow when the place was looked up */
 	uint32_t cpu, depths; /* at depths below that there are open calls */
 	struct open_call *open;
 	struct lod_row *r;
@@ -105,7 +105,7 @@ struct lod {
 	uint8_t *sched;
 	uint32_t nsched; /* by uft_event_type.index: enum sched_kind + 1 */
 	uint32_t state_name[THREAD_STATES]; /* by enum thread_state, + 1 */
-	int is_part, is_dependent; /* dependent: it depends on what was before in ways that lod_join() does not know */
+	int is_part, is_dependent; /* dependent: it depends on earlier events in a way that lod_join() cannot handle */
 	uint64_t border;	   /* of a part: its first event, + 1 */
 	struct early *early;
 	uint32_t nearly, cap_early;
@@ -141,11 +141,11 @@ size_t lod_merge(struct raw_span *to, const struct raw_span *from, size_t n, uin
 uint64_t lod_power_of_two(uint64_t at_least);
 /* The state of row @row, by its number, which is in *at once it is made. */
 struct lod_row *lod_row_of(struct lod *l, uint32_t row, uint32_t *at, uint64_t t);
-/* Both: the next span of a track, which may join the one before. 0 or -ENOMEM. */
+/* Both add the next span of a track, which may join the one before. 0 or -ENOMEM. */
 int lod_add_span(struct lod *l, struct track *t, uint64_t start, uint64_t len, uint32_t name, uint32_t count);
 int lod_add_raw(struct lod *l, struct track *t, const struct raw_span *s);
 void lod_coarsen_to(struct lod *l, uint64_t resolution);
-/* Calls that are open and at none of the depths of @touched (NULL: there is none) end at @end. 0 or -ENOMEM. */
+/* Ends the open calls, except those at the depths of @touched (NULL: none), at @end. 0 or -ENOMEM. */
 int lod_close_open(struct lod *l, uint32_t row, uint64_t end, const uint64_t *touched);
 void lod_sort(struct lod *l); /* tracks by row and lane, in an order that does not depend on threads */
 void lod_link_tracks(struct lod *l);

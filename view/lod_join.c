@@ -5,8 +5,8 @@
  * A part is made as if it were the whole recording, and joined to the parts before it. Spans join by their cells, which
  * all parts have in common, so the result is the same as of one pass. Three things reach over a border: calls that were
  * open there, calls open when a task executed another program, and the task of a CPU. A part notes the first two
- * (struct early) and keeps the third apart. Other facts, as the states of threads, cannot be joined: they make a part
- * dependent, and then one thread makes all.
+ * (struct early) and keeps the third apart. Other facts, such as the states of threads, cannot be joined: they make a
+ * part dependent, and then one thread makes all levels.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -131,7 +131,7 @@ static int join_track(struct joining *j, struct track *from)
 	return ret;
 }
 
-/* Sums, and the calls that are open at the end of the part. */
+/* Adds the sums of a row, and takes over its calls that are open at the end of the part. */
 static int join_row(struct joining *j, const struct lod_row *from)
 {
 	const struct row_state *part = &j->part->state[from->row];

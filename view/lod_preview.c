@@ -2,8 +2,8 @@
 /*
  * lod_preview.c - a first picture of levels of detail that are still being made
  *
- * It is a coarse copy: spans are merged until a screen has about as many pixels as there are spans left, and calls that
- * are open go up to the last event so far. Making it takes a pass over the spans, not over events.
+ * It is a coarse copy: spans are merged until about as many are left as a screen has pixels, and open calls end at the
+ * last event so far. Making it takes a pass over the spans, not over events.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static int copy_track(struct lod *to, const struct track *t)
 	return 0;
 }
 
-/* Rows, and what each has open: @to finds tracks of its own for it. */
+/* Copies the rows and their open calls: @to finds its own tracks for them. */
 static int copy_rows(struct lod *to, const struct lod *from)
 {
 	for (uint32_t i = 0; i < from->nrow; i++) {

@@ -2,9 +2,9 @@
 /*
  * lod_query.c - query levels of detail for a picture: for each lane, spans that are at most one a pixel
  *
- * The level whose spans are just not longer than a pixel is walked, and what falls into one column becomes one span. So
- * a query takes the time of its pixels, not of the calls. Levels are finished, or a preview's, and do not change
- * meanwhile; nothing is allocated, and nothing fails.
+ * A query walks the level whose spans are just not longer than a pixel, and makes one span of the spans in a column. So
+ * its time depends on the pixels, not on the calls. Levels are finished, or a preview's, and do not change meanwhile. A
+ * query allocates nothing and cannot fail.
  */
 #include "view/lod_internal.h"
 
@@ -12,7 +12,7 @@ struct walk {
 	const struct lod_span *p, *end;
 };
 
-/* The spans of a track that reach into [from, to), from the level that suits. */
+/* The spans of a track that reach into [from, to), from the level that fits the pixel. */
 static struct walk walk_track(const struct track *t, uint64_t from, uint64_t to, uint64_t pixel)
 {
 	const struct level *v;
@@ -43,7 +43,7 @@ static struct walk walk_track(const struct track *t, uint64_t from, uint64_t to,
 	return (struct walk){v->v + lo, v->v + end};
 }
 
-/* Spans that are one column of the picture, as far as they are known. */
+/* The spans of one column of the picture, as far as they are known. */
 struct column {
 	struct lod_span s;
 	uint32_t n;	      /* spans in it */

@@ -4,12 +4,12 @@
  *
  * The recording is divided (stream/decode/parts.h). Each thread makes levels of detail and an index of its part, with
  * tables of names and rows of its own, and the parts are joined in their order: lod_join.c, uft_index_join(). The
- * result is that of one thread, but for where the points of the index are. To hand decoded events to another processor
- * would take longer than all that is done with them.
+ * result is that of one thread, except for the places of the index's points. Threads do not hand decoded events to each
+ * other, because that would take longer than the work on them.
  *
  * The caller's thread makes the first part, of which it can offer a preview. If a part depends on earlier events in a
  * way that cannot be joined, as the states of threads do, the other parts are dropped, and the first goes on to the
- * end. A filter's pass is one part, since it counts matches by points of the whole index.
+ * end. A filter's pass is one part, because it counts matches by points of the whole index.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ void making_free(struct making *m)
 	free(m->before);
 }
 
-/* Remembers how many matched before each point that is reached. */
+/* Stores the number of matches before each index point that has been reached. */
 static void pass_points(struct making *m)
 {
 	size_t n = uft_index_points(m->index);
@@ -189,7 +189,7 @@ struct parts {
 	int stop;
 };
 
-/* Ends the threads, which look at `stop`; the caller's is asked meanwhile whether to go on. */
+/* Ends the threads, which check `stop`; calls go_on() of the caller's watch meanwhile. */
 static int end_threads(struct parts *p, struct making *m, struct uft_stream *st, const struct making_watch *watch)
 {
 	int ret = 0;
@@ -212,7 +212,7 @@ static int end_threads(struct parts *p, struct making *m, struct uft_stream *st,
 	return ret;
 }
 
-/* After this the stream of @m goes on behind its part. */
+/* Drops the other parts: the stream of @m then goes on behind its part. */
 static void leave_parts(struct parts *p, struct uft_stream *st)
 {
 	for (size_t i = 1; i < p->started; i++)
@@ -222,7 +222,7 @@ static void leave_parts(struct parts *p, struct uft_stream *st)
 	p->n = p->started = 1;
 }
 
-/* The threads of the other parts, once it is known when the recording begins. */
+/* Starts the threads of the other parts, when the begin of the recording is known. */
 static int start_parts(struct parts *p, struct making *m, struct uft_stream *st, const struct making_watch *watch)
 {
 	int ret = uft_part_begin(&p->part[0]);
@@ -249,7 +249,7 @@ static int start_parts(struct parts *p, struct making *m, struct uft_stream *st,
 	return ret < 0 ? ret : 0;
 }
 
-/* The caller's part, or all of it. */
+/* Makes the caller's part, or the whole recording. */
 static int make_first(struct parts *p, struct making *m, struct uft_stream *st, const struct making_watch *watch)
 {
 	uint64_t asked = m->events;

@@ -11,7 +11,7 @@
 #include "view/lod.h"
 
 struct making {
-	/* Given: */
+	/* set by the caller: */
 	struct names *names;
 	struct rows *rows;
 	const struct view_filter *filter;
@@ -19,7 +19,7 @@ struct making {
 	struct uft_index *index; /* it is made if is_new_index */
 	int is_new_index;
 	uint64_t *before; /* of a filter: by point of the index, matching events before it; else NULL */
-	/* Made: */
+	/* made: */
 	struct lod *lod;
 	uint64_t events, matches, first_ns, last_ns; /* first_ns: UINT64_MAX at the start */
 	unsigned parts; /* by so many threads */
@@ -27,7 +27,7 @@ struct making {
 	uint64_t next_point; /* the event before which the next point is */
 };
 
-/* Is asked from time to time whether to go on: 0 or a negative errno. */
+/* The pass calls go_on() from time to time, which returns 0 to go on, or a negative errno. */
 struct making_watch {
 	int (*go_on)(void *arg, const struct making *m, struct uft_stream *st, double progress);
 	void *arg;

@@ -8,7 +8,7 @@
 
 #include "symbol/hash_index.h"
 
-#define NAMES_MAX (1u << 18) /* what is new beyond is number 0, `...` */
+#define NAMES_MAX (1u << 18) /* a new name beyond this gets number 0, `...` */
 
 struct names {
 	pthread_mutex_t lock;

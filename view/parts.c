@@ -2,7 +2,7 @@
 /*
  * parts.c - finer indices of parts, for pictures below a view's resolution
  *
- * A part of few events is made while the question waits. Of larger parts, the worker makes the latest requested one.
+ * A part of few events is made while the question waits. The worker makes larger parts, only the latest requested one.
  */
 #include <errno.h>
 
@@ -34,13 +34,13 @@ static int is_cancelled(struct recording *r)
 }
 
 /*
- * The index of the calls below the view's resolution up to @to, of @st, which stands before it. NULL: no memory, or
- * the worker, which does not hold the lock, was told to leave it.
+ * Makes the index of the calls below the view's resolution up to @to; @st is before them. NULL: no memory, or the
+ * worker, which does not hold the lock, was cancelled.
  */
 static struct lod *make_part(struct recording *r, struct uft_stream *st, const struct view *v, uint64_t to)
 {
 	uint64_t coarse = lod_resolution(v->lod);
-	/* what begins in it ends by then, if it is short enough to be in here */
+	/* the end of all calls that begin in the part and are short enough for it */
 	uint64_t end = r->origin_ns + to + coarse;
 	struct lod *l = lod_new(r->names, &r->rows, r->origin_ns, FINE_SPANS, coarse);
 	struct uft_event ev[BATCH];
@@ -125,8 +125,8 @@ static struct fine *find_fine(struct recording *r, const struct view *v, uint64_
 }
 
 /*
- * A part of so few events that a question waits for its index: those from the point before it to the one behind where
- * make_part() stops.
+ * 1: the part has so few events that a question waits for its index. It reaches from the point before it to the point
+ * behind the end of make_part().
  */
 static int is_short(const struct recording *r, const struct view *v, uint64_t from, uint64_t to)
 {
@@ -138,8 +138,8 @@ static int is_short(const struct recording *r, const struct view *v, uint64_t fr
 }
 
 /*
- * The finer index for [from, to): an existing one, or made now, or ordered from the worker. NULL: there is none yet,
- * and *is_coarse is set. The index is wider by half on both sides, for a user who moves the picture.
+ * The finer index for [from, to): an existing one, one made now, or one ordered from the worker. NULL: there is none
+ * yet, and *is_coarse is set. The index is wider by half on both sides, for a user who moves the picture.
  */
 struct fine *part_get(struct recording *r, struct view *v, uint64_t from, uint64_t to, int *is_coarse)
 {

@@ -14,17 +14,19 @@
 struct peer;
 struct peers {
 	struct peer *first; /* the oldest */
-	unsigned n;         /* of those that have not given way */
+	unsigned n;         /* connections that were not displaced */
 	int diag;           /* a socket to ask the kernel for the user of a connection; -1: none */
 };
 
 void peers_init(struct peers *p);
 void peers_free(struct peers *p);
-/* @fd stays the caller's. NULL: no memory; the connection is not listed then, and never displaced. */
+/*
+ * Adds a connection; @fd stays the caller's. NULL: no memory; then the connection is not listed, and never displaced.
+ */
 struct peer *peers_add(struct peers *p, int fd);
 void peer_has_token(struct peer *x);
 void peers_remove(struct peers *p, struct peer *x);
-/* The user of the process at the other end of a connection of this machine; (uid_t)-1: that cannot be told. */
+/* The user of the process at the other end of a connection of this machine; (uid_t)-1: unknown. */
 uid_t peers_user(const struct peers *p, int fd);
 
 #endif

@@ -4,16 +4,16 @@
  *
  * A view is a filter with the data made for it: an index of levels of detail (lod.c) and, for each point of the
  * recording's index (stream/decode/seek.c), how many matching events come before it. The first view has no filter, and
- * making it makes the index if there is none; both are kept beside the recording (levels_file.c), so that a later
- * opening reads them. A report is an answer that takes a pass over its range. The worker makes views and reports in the
- * order of the requests; until then the answer is `"state":"working"` with the progress, and the client asks again.
+ * making it makes the index if there is none; both are kept beside the recording (levels_file.c) for later openings. A
+ * report is an answer that takes a pass over its range. The worker makes views and reports in the order of the
+ * requests; until one is made the answer is `"state":"working"` with the progress, and the client asks again.
  *
  * The file is opened once: answers show the file of that moment, even if it is deleted later. A stream reads it by its
  * descriptor's name in /proc.
  *
  * Threads: the worker owns its streams, and each view or report until it publishes it under `lock`. The asking thread
  * owns `st` and the fine indices, and holds `lock` while it uses views. The worker holds `lock` only to take an order
- * or to publish. The least recently used views and reports make room for new ones; the one that is being made stays.
+ * or to publish. New views and reports replace the least recently used ones, but never the one that is being made.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -95,7 +95,7 @@ int recording_open(const char *path, struct names *names, struct recording **out
 		uft_fail(err, ret, "out of memory");
 	if (!ret)
 		ret = recording_open_file(r, path, err);
-	/* By its name only for the sentence that says what is wrong with it. A trace.dat is imported by now. */
+	/* opened by its path, so that the sentence about an error names it; a trace.dat has been imported by now */
 	if (!ret && recording_stream(r, &all, &r->st))
 		ret = uft_stream_open(r->is_imported ? r->name : path, &all, &r->st, err);
 	if (!ret) {

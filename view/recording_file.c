@@ -45,7 +45,7 @@ int recording_stream_of(struct recording *r, const struct uft_select *sel, struc
 	return ret;
 }
 
-/* 1: the name leads to another file now, a longer one, or none. */
+/* 1: the name now leads to another file, a longer one, or none. */
 int recording_is_changed(const struct recording *r)
 {
 	struct stat st;

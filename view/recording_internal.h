@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recording_internal.h - shared by the files of an open recording
+ * recording_internal.h - the state of an open recording, shared by its files
  *
  * views.c makes views (an index for each filter) and parts.c finer indices of parts of them; reports.c makes reports;
- * tiles.c, list.c and info.c answer from these, for the recordings of a question (sources.c); recording.c opens, closes
- * and has the worker. Theory: recording.c.
+ * tiles.c, list.c and info.c answer from these, for the recordings of a question (sources.c); recording.c opens and
+ * closes, and runs the worker. Theory: recording.c.
  */
 #ifndef UFT_VIEW_RECORDING_INTERNAL_H
 #define UFT_VIEW_RECORDING_INTERNAL_H
@@ -71,7 +71,7 @@ struct order {
 
 struct recording {
 	char *path, name[64]; /* name: of the descriptor, in /proc */
-	int fd, is_imported; /* imported: fd is what was made of a trace.dat */
+	int fd, is_imported; /* imported: fd is the recording made of a trace.dat */
 	struct stat stat;
 	struct names *names; /* of all recordings that are shown together */
 	struct rows rows;
@@ -83,7 +83,7 @@ struct recording {
 	uint64_t origin_ns, duration_ns, generation;
 	struct uft_info info;
 	uint64_t boot_ns; /* CLOCK_REALTIME when its clock was 0; 0: not known */
-	uint64_t session; /* those of one have one clock; 0: not known */
+	uint64_t session; /* recordings of one session have one clock; 0: unknown */
 	int is_latest_boot, is_other_clock; /* boot_ns is an upper bound; its clock is not CLOCK_MONOTONIC */
 	int has_flags;	  /* its events are a kernel's, and have latency flags */
 	char *cmdline, *hostname, *uname;
@@ -103,7 +103,7 @@ struct recording {
 	struct order order;
 };
 
-/* With the lock held. Of the first stream's kind it takes less time. */
+/* Opens a stream, with the lock held. A stream of the same kind as the first one opens faster. */
 static inline int recording_stream(const struct recording *r, const struct uft_select *sel, struct uft_stream **st)
 {
 	struct uft_error err;
@@ -111,7 +111,7 @@ static inline int recording_stream(const struct recording *r, const struct uft_s
 	return r->st ? uft_stream_open_again(r->st, sel, st, &err) : uft_stream_open(r->name, sel, st, &err);
 }
 
-/* The same, by a thread that has not the lock. */
+/* The same, for a thread that does not hold the lock. */
 int recording_stream_of(struct recording *r, const struct uft_select *sel, struct uft_stream **st);
 
 /* ---- recording_file.c ---- */
@@ -131,12 +131,12 @@ int info_describe(struct recording *r, struct uft_stream *st);
 void info_forget(struct recording *r);
 
 /* ---- views.c: all but view_make() with the lock held ---- */
-/* By the worker, without the lock. */
+/* Makes a view, in the worker, without the lock. */
 void view_make(struct recording *r, struct view *v);
 void view_clear(struct view *v);
 void preview_end(struct recording *r);
 uint64_t view_before(const struct recording *r, const struct view *v, size_t point); /* matching events before it */
-/* 1: @v is made; 0: it is not, which is written as the answer. */
+/* 1: @v is made; 0: it is not, and the answer tells so. */
 int view_is_made(const struct view *v, struct json *j);
 /* Gets a made view, or answers that it is not. 1: *out; 0: answered; -EINVAL. */
 int view_need(struct recording *r, const char *filter, struct view **out, struct json *j, const char **why);
@@ -144,18 +144,18 @@ void put_failed(struct json *j, int error, const char *why); /* why: a sentence,
 
 /* ---- parts.c ---- */
 void part_make(struct recording *r, struct order *o); /* by the worker, without the lock */
-/* All else with the lock held. The asking thread's stream at a point of the index: */
+/* These hold the lock. Moves the asking thread's stream to a point of the index: */
 int part_seek(struct recording *r, size_t point);
 struct fine *part_get(struct recording *r, struct view *v, uint64_t from, uint64_t to, int *is_coarse);
-void part_forget_view(struct recording *r, const struct view *v); /* parts of it, and what is ordered */
+void part_forget_view(struct recording *r, const struct view *v); /* its parts, and the ordered one */
 void part_forget_all(struct recording *r);
 
 /* ---- reports.c ---- */
 void report_work(struct recording *r, struct report *p); /* by the worker, without the lock */
 void report_clear(struct report *p);
 /*
- * report_sources.c: streams of what a report is about, one recording after the other. 1: st is the next; 0:
- * there is none; -errno.
+ * report_sources.c: streams of the recordings of a report, one after the other. 1: st is the next; 0: there is none;
+ * -errno.
  */
 struct report_sources {
 	struct report *p;
@@ -165,7 +165,7 @@ struct report_sources {
 };
 int report_next(struct report_sources *s);
 void report_end(struct report_sources *s);
-/* Makers, by kind: 0, or -errno. */
+/* These make a report of a kind. 0, or -errno. */
 int report_tree(struct report *p);
 int report_histogram(struct report *p);
 int report_plot(struct report *p);

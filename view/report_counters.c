@@ -2,8 +2,8 @@
 /*
  * report_counters.c - list the counters of a recording: events with a counter_value, by their track_name
  *
- * Trace processors know counters by these names, and uft/marker.h writes them. Other events have numbers as well
- * (plot_fields.c), but only the user knows which of these are counters.
+ * Trace processors know counters by these field names, and uft/marker.h writes them. Other events have numbers as well
+ * (plot_fields.c), but only the user knows which of them are counters.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -81,7 +81,9 @@ static void add_stream(struct counters *c, struct uft_stream *st)
 				add(c, &ev[i]);
 }
 
-/* A type's name is only there while a stream is open: each is written before the next one opens. */
+/*
+ * A type's name is valid only while its stream is open, so the counters of each are written before the next one opens.
+ */
 static void put_counters(struct json *j, const struct counters *c)
 {
 	for (size_t i = 0; i < c->n; i++) {

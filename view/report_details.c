@@ -62,7 +62,7 @@ static void take_data(struct details *d, const struct uft_event *ev)
 	json_str(&d->texts, view_event_name(ev, buf));
 }
 
-/* 1: nothing more is wanted. */
+/* Takes an event of the call. 1: the details are complete. */
 static int take_of_call(struct details *d, const struct uft_event *ev, uint64_t t)
 {
 	uint32_t depth = d->p->q.depth;
@@ -119,7 +119,7 @@ static void put_fields(struct json *j, const struct export_event *e)
 	json_raw(j, "}");
 }
 
-/* 1: nothing more is wanted. A stack comes behind its event. */
+/* Takes an event. 1: the details are complete. A stack comes behind its event. */
 static int take_of_event(struct details *d, const struct uft_event *ev, uint64_t t)
 {
 	static __thread struct export_event e;
@@ -244,7 +244,7 @@ static void put_why(void *arg, const struct uft_object *obj, const char *why)
 	json_raw(j, why);
 }
 
-/* Where the function stands. The stream is open: its object is a part of it. */
+/* Writes the source line of the function. The stream must be open, because the object belongs to it. */
 static int put_source(struct json *j, const struct uft_event *ev)
 {
 	struct json why = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_diff.c - compare two recordings (A and B) by call path: both whole */
+/* report_diff.c - compare two whole recordings (A and B) by call path */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -45,7 +45,7 @@ static uint64_t larger(const struct agg *const side[2], uint32_t i)
 	return side[0]->node[i].total > side[1]->node[i].total ? side[0]->node[i].total : side[1]->node[i].total;
 }
 
-/* Both sides have the same nodes; their children are linked in the order of side 1. */
+/* Writes the nodes, which both sides have in common; their children are linked in the order of side 1. */
 static int put_pairs(struct json *j, const struct agg *const side[2])
 {
 	uint32_t nnodes = side[0]->nnodes, n = 0, put = 0;

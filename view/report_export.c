@@ -10,7 +10,7 @@
 #include "output/output.h"
 #include "view/recording_internal.h"
 
-/* The writers know one file under way at a time. */
+/* one export at a time, because the writers remember only one unfinished file */
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
 static int fail(struct report *p, int ret, const char *why)

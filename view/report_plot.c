@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_plot.c - values over time: how often and how long calls of a function were, or a field of an event
+ * report_plot.c - values over time: the number and durations of calls of a function, or a field of an event
  *
  * The range is cut into parts of equal length; each has a count, and the least, the mean and the greatest value. A call
  * belongs to the part in which it ends.
@@ -43,7 +43,7 @@ static int is_track(const struct plot *p, const struct uft_event *ev)
 	return v.len == strlen(p->track) && !memcmp(v.bytes, p->track, v.len);
 }
 
-/* 1: *v is what is plotted of @ev; 0: it is another one; -1: it has no value, and is counted. */
+/* 1: *v is the value of @ev to plot; 0: the event is another one; -1: it has no value, and is counted. */
 static int value_of(const struct plot *p, const struct uft_event *ev, int64_t *v)
 {
 	if (p->field) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_sources.c - the sources of a report: of each recording its part, by a stream of its own */
+/* report_sources.c - the sources of a report: the part of each recording, by a stream of its own */
 #include "output/output.h"
 #include "view/recording_internal.h"
 
@@ -9,7 +9,7 @@ void report_end(struct report_sources *s)
 	s->st = NULL;
 }
 
-/* The part of @r that a report is about. */
+/* Opens the part of @r that the report is about. */
 static int open_part(struct recording *r, const struct report *p, struct view_range range, struct uft_stream **st)
 {
 	const struct uft_export *format = p->q.kind == REPORT_EXPORT ? uft_export_find(p->q.text) : NULL;

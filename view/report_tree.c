@@ -26,8 +26,8 @@ static void put_node(struct json *j, const struct agg *a, uint32_t i, uint32_t d
 }
 
 /*
- * In the order of the tree, largest first; what is smaller than a pixel of a large screen, whether widths are times
- * or calls, is left out, and counted.
+ * Writes the nodes in the order of the tree, largest first. Nodes smaller than a pixel of a large screen, whether
+ * widths are times or calls, are left out, and counted.
  */
 static int put_tree(struct json *j, const struct agg *a)
 {

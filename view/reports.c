@@ -2,7 +2,7 @@
 /*
  * reports.c - answers that take a pass over a part of recordings, made by the worker and kept
  *
- * A report belongs to the first recording of its question. What it reads: report_sources.c.
+ * A report belongs to the first recording of its question. report_sources.c opens its input.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static uint64_t generation_of(const struct sources *s, const struct report_quest
 	return sum;
 }
 
-/* One that is there, or a new one. NULL: no memory, or *why says what is wrong with the filter. */
+/* Finds the report, or makes a new one. NULL: no memory, or *why: the mistake in the filter. */
 static struct report *get_report(struct recording *r, const struct sources *s, const struct report_question *q,
 				 const char **why)
 {

@@ -2,7 +2,7 @@
 /*
  * rows.h - the threads of one recording by number, the same for all its streams. Context: control, any thread
  *
- * Each recording has a table of its own: another one may have another thread with the same numbers.
+ * Each recording has a table of its own, because another one may have another thread with the same numbers.
  */
 #ifndef UFT_VIEW_ROWS_H
 #define UFT_VIEW_ROWS_H
@@ -15,7 +15,7 @@
 #define ROWS_MAX (1u << 19)  /* threads beyond share row 0 */
 #define ROW_CPU 0x80000000u /* the row of a CPU: its number, and this */
 
-/* One thread of the recorded programs, whatever it executed. */
+/* One thread of the recorded programs, whatever programs it executed. */
 struct row {
 	uint32_t pid, tid, ppid;
 	char comm[20];

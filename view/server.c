@@ -2,8 +2,8 @@
 /*
  * server.c - see server.h; the questions and answers: doc/view-api.md
  *
- * libmicrohttpd is loaded here, by name, and not linked: it brings nine libraries, which the start of every traced
- * program would wait for, and only `uft view` needs it.
+ * libmicrohttpd is loaded here by name, and not linked. It brings nine libraries, for which the start of every traced
+ * program would wait, and only `uft view` needs it.
  */
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -146,7 +146,7 @@ static const char *arg(struct MHD_Connection *c, const char *key)
 	return v ? v : "";
 }
 
-/* A number of decimal digits; anything else is @none. */
+/* A number of decimal digits; @none for any other text. */
 static uint64_t arg_u(struct MHD_Connection *c, const char *key, uint64_t none)
 {
 	const char *v = arg(c, key);
@@ -158,7 +158,7 @@ static uint64_t arg_u(struct MHD_Connection *c, const char *key, uint64_t none)
 	return n;
 }
 
-/* A number of decimal digits at *p, which moves behind it. UINT32_MAX: there is none, or it is too large. */
+/* A number of decimal digits at *p, which moves behind it. UINT32_MAX: no number, or too large. */
 static uint32_t take_u31(const char **p)
 {
 	unsigned long v;
@@ -171,7 +171,7 @@ static uint32_t take_u31(const char **p)
 	return v < ROW_CPU ? (uint32_t)v : UINT32_MAX;
 }
 
-/* `12,13:0-7,c0`: rows of tasks, depths of their calls (default: all), and CPUs. SIZE_MAX: it is no such list. */
+/* Reads `12,13:0-7,c0`: rows of tasks, depths of their calls (default: all), and CPUs. SIZE_MAX: no such list. */
 static size_t arg_rows(struct MHD_Connection *c, struct lod_asked rows[ROWS_ASKED])
 {
 	const char *p = arg(c, "rows");
@@ -394,7 +394,7 @@ static const struct ask {
 	{"diff", "GET", ask_diff, 0},	{"export", "GET", ask_export, 1},	{"reload", "POST", ask_reload, 0},
 };
 
-/* `0,-1500`: ns to add to the times of each recording in turn, 0 of others. 0, or -EINVAL: it is no such list. */
+/* Reads `0,-1500`: ns to add to the times of each recording in turn, 0 for the others. 0, or -EINVAL: no such list. */
 static int arg_shift(struct MHD_Connection *c, size_t nfiles, int64_t shift[SOURCES_MAX])
 {
 	const char *p = arg(c, "shift");
@@ -414,7 +414,7 @@ static int arg_shift(struct MHD_Connection *c, size_t nfiles, int64_t shift[SOUR
 	return 0;
 }
 
-/* `all` recordings, on one clock, or one by its number. 0: *of; else it is answered. */
+/* Finds `all` recordings, on one clock, or one by its number. 0: *of; else the answer has been sent. */
 static int find_sources(struct view_server *s, struct MHD_Connection *c, const struct ask *a, struct sources *of,
 			enum MHD_Result *ret)
 {
@@ -470,7 +470,7 @@ static enum MHD_Result answer(struct view_server *s, struct MHD_Connection *c, c
 	return ret;
 }
 
-/* The file that an answer to `export` has named. */
+/* Sends the file that an answer to `export` has named. */
 static enum MHD_Result send_export(struct view_server *s, struct MHD_Connection *c)
 {
 	uint64_t file = arg_u(c, "file", 0);
@@ -501,7 +501,7 @@ static enum MHD_Result send_page(struct MHD_Connection *c, const char *name)
 	return send_text(c, MHD_HTTP_NOT_FOUND, "there is no such page\n");
 }
 
-/* Takes as long whatever is wrong with it. */
+/* Compares in the same time wherever the texts differ. */
 static int is_token(const struct view_server *s, const char *p)
 {
 	unsigned char differs = 0;
@@ -514,7 +514,7 @@ static int is_token(const struct view_server *s, const char *p)
 	return !differs && p[n] == '/';
 }
 
-/* A page of the web that a name server leads here has another one. */
+/* Checks the Host, because a name server can lead a page of another web site here: its Host differs. */
 static int is_host(const struct view_server *s, struct MHD_Connection *c)
 {
 	const char *host = mhd.lookup(c, MHD_HEADER_KIND, "Host");

@@ -3,8 +3,8 @@
  * server.h - the page and the answers over HTTP, for the user of this machine alone
  *
  * One thread of libmicrohttpd answers on 127.0.0.1. Every path begins with a random token; a request without it, or
- * with another Host than this server's, gets 403 and nothing else, so neither another user nor a page of the web can
- * ask.
+ * with another Host than this server's, gets 403 and nothing else, so neither another user nor a page of another web
+ * site can ask.
  */
 #ifndef UFT_VIEW_SERVER_H
 #define UFT_VIEW_SERVER_H
@@ -13,7 +13,9 @@
 
 struct view_server;
 
-/* @files stay the caller's, and must outlive the server. @port 0: any. 0, or negative errno and a sentence. */
+/*
+ * Starts the server. @files stay the caller's, and must outlive it. @port 0: any. 0, or negative errno and a sentence.
+ */
 int view_server_start(struct recording *const *files, size_t nfiles, unsigned port, struct view_server **out,
 		      struct uft_error *err);
 const char *view_server_url(const struct view_server *s); /* with the token, and / at its end */

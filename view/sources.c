@@ -52,7 +52,7 @@ static int is_same_boot(const struct recording *a, const struct recording *b)
 	return a->is_latest_boot ? is_start_of(b, a) : is_start_of(a, b);
 }
 
-/* Each has the clock of the first one, or of one that has it. */
+/* 1: each recording has the clock of the first one, or of one that has it. */
 static int is_one_clock(const struct sources *s)
 {
 	uint64_t joined = s->n != 0, before;
@@ -66,8 +66,10 @@ static int is_one_clock(const struct sources *s)
 	return __builtin_popcountll(joined) == (int)s->n;
 }
 
-/* A recording's descriptions change only while its first view is made, which nobody asked for again meanwhile: the
- * thread that asks is the one that reloads. */
+/*
+ * A recording's descriptions change only while its first view is made. No reload can begin meanwhile, because this
+ * thread is the one that reloads.
+ */
 int sources_all(struct sources *s, struct recording *const *file, const int64_t *shift, size_t n)
 {
 	int64_t begin[SOURCES_MAX], first = INT64_MAX;

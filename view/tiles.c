@@ -51,7 +51,7 @@ static void begin_lane(struct tile_out *o, uint32_t lane)
 	o->end = 0;
 }
 
-/* Seven bits a byte, the lowest first, with the eighth where more follow. */
+/* Writes seven bits a byte, the lowest first; the eighth bit is set if more follow. */
 static char *pack(char *p, uint64_t v)
 {
 	for (; v >= 0x80; v >>= 7)
@@ -198,7 +198,7 @@ int view_tiles(const struct sources *s, const struct tiles_asked *q, struct json
 	ret = o.mark ? 0 : -ENOMEM;
 	if (ret)
 		goto out;
-	if (q->is_packed) { /* its text comes behind the bytes, of which there are more */
+	if (q->is_packed) { /* its text comes behind the bytes, which are more */
 		json_bytes(j, "\0\0\0", PACKED_HEAD);
 		o.packed = j;
 		o.j = j = &head;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * views.c - views of a recording: what was made for a filter
+ * views.c - views of a recording: the data made for a filter
  *
- * A pass over all events gives the levels of detail, how many matching events come before each point of the
- * recording's index, and, the first time, that index.
+ * A pass over all events makes the levels of detail, the number of matching events before each point of the recording's
+ * index, and, the first time, that index.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #define SPANS_UNKEPT (1u << 18) /* 6 MB, in memory only */
 #define SPANS_MAX (3u << 20)
 #define SPAN_SHARE 720u	     /* bytes of the recording for each span: with levels less than 5 % of it */
-#define KEEP_FROM (32 << 20) /* bytes: smaller recordings are read as quickly as what was made of them */
+#define KEEP_FROM (32 << 20) /* bytes: a smaller recording is read as quickly as its levels */
 
 uint64_t view_before(const struct recording *r, const struct view *v, size_t point)
 {
@@ -46,7 +46,7 @@ static size_t spans_for(const struct recording *r)
 
 /* ---- A first picture ---- */
 
-/* With the lock held. */
+/* Ends the preview. The lock must be held. */
 void preview_end(struct recording *r)
 {
 	lod_free(r->preview.lod);
@@ -116,7 +116,10 @@ static int read_levels(struct recording *r, struct uft_stream *st, struct making
 	return 0;
 }
 
-/* Beside the recording; or not, and then it is made again the next time. Without the lock; reload() waits for it. */
+/*
+ * Writes the levels and the index beside the recording; if that fails, they are made again the next time. Without the
+ * lock; reload() waits for it.
+ */
 static void save(struct recording *r, struct uft_stream *st, const struct making *m)
 {
 	struct levels levels = {m->lod, m->matches, m->first_ns, m->last_ns};
@@ -216,7 +219,7 @@ void put_failed(struct json *j, int error, const char *why)
 	json_raw(j, "}");
 }
 
-/* The view of a filter, ordered if it is new. lock is held. NULL: *why, or no room is left at this moment. */
+/* The view of a filter, ordered if it is new. The lock must be held. NULL: *why, or there is no room at the moment. */
 static struct view *view_get(struct recording *r, const char *text, const char **why)
 {
 	struct uft_filter_error err = {NULL, 0};
@@ -254,7 +257,7 @@ static struct view *view_get(struct recording *r, const char *text, const char *
 	return v;
 }
 
-/* 1: @v is there; 0: the answer says that it is not. */
+/* 1: @v is made; 0: the answer tells that it is not. */
 int view_is_made(const struct view *v, struct json *j)
 {
 	if (v->made == MADE_DONE)
@@ -266,7 +269,7 @@ int view_is_made(const struct view *v, struct json *j)
 	return 0;
 }
 
-/* Gets a made view, or answers that it is not. 1: *out; 0: answered; -EINVAL. lock is held. */
+/* Gets a made view, or answers that it is not made. 1: *out; 0: answered; -EINVAL. The lock must be held. */
 int view_need(struct recording *r, const char *filter, struct view **out, struct json *j, const char **why)
 {
 	struct view *v = view_get(r, filter, why);
