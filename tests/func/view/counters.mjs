@@ -28,7 +28,7 @@ const colours = async label => {
 };
 check("it is drawn", await colours("queue") > 3, await colours("queue"));
 
-// What is plotted below, as a row; the address keeps it; the menu takes it away.
+// The value of the plot as a row: the address keeps it; the menu removes it.
 await page.keyboard.press("p");
 await page.evaluate(() => { window.uftView.plot.func = "work"; });
 await page.selectOption("#plot select", "func");
@@ -46,6 +46,6 @@ await page.waitForFunction(() => window.uftView.graph.rows.filter(r => r.values)
 check("the address keeps the row", (await rows()).includes(label), (await rows()).join());
 const at = await place(label);
 await page.mouse.click(b.x + 40, b.y + at.y + 10, { button: "right" });
-await page.locator("#menu [role=menuitem]", { hasText: "away" }).first().click();
+await page.locator("#menu [role=menuitem]", { hasText: "Remove the row" }).first().click();
 check("the menu takes it away", !(await rows()).includes(label), (await rows()).join());
 await done();

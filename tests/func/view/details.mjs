@@ -200,7 +200,7 @@ await page.fill("#filter", "");
 await page.keyboard.press("Enter");
 await canvas.focus();
 await page.keyboard.press("?");
-check("the help has them", /j\s*k\s*the next call/.test(await page.locator("#keys").innerText()) && /J\s*K\s*the next event/.test(await page.locator("#keys").innerText()));
+check("the help has them", /j\s*k\s*next, previous call/.test(await page.locator("#keys").innerText()) && /J\s*K\s*next, previous event/.test(await page.locator("#keys").innerText()));
 await page.keyboard.press("Escape");
 // A row that is out of view comes into it.
 await page.setViewportSize({ width: 1280, height: 300 });

@@ -8,7 +8,7 @@ await page.waitForSelector("body[data-ready]");
 await page.waitForSelector("#diff canvas");
 const rows = () => page.evaluate(() => [...document.querySelectorAll("#diff .row:not(.head)")].map(r => [...r.children].map(c => c.textContent)));
 const head = () => page.evaluate(() => [...document.querySelector("#diff .row.head").children].map(c => c.textContent).join());
-const by = what => page.getByLabel("What is compared").selectOption(what);
+const by = what => page.getByLabel("Value to compare").selectOption(what);
 const widest = () => page.evaluate(() => Object.fromEntries(window.uftView.diff.graph.placed.map(p => [p.node.name, p.node.value])));
 const summary = () => page.locator("#diff .bar-of-fields > span").innerText();
 

@@ -167,7 +167,7 @@ check("how many rows the list has", ofList === `${some.replace(/ of .*/, "")} ev
 check("the list has only matching ones", await page.evaluate(() => [...document.querySelectorAll("#list .rows .row")].every(r => r.textContent.includes("func_7"))));
 await page.locator("#list .rows .row").nth(1).click({ button: "right" });
 const ofRow = await page.locator("#menu [role=menuitem]").allInnerTexts();
-check("the menu of a row of the list", ["Show only func_7", "Hide func_7", "Take the filter away"].every(t => ofRow.includes(t)) && ofRow.some(t => t.startsWith("Show only events of CPU")), ofRow.join());
+check("the menu of a row of the list", ["Show only func_7", "Hide func_7", "Remove the filter"].every(t => ofRow.includes(t)) && ofRow.some(t => t.startsWith("Show only events of CPU")), ofRow.join());
 await page.locator("#menu [role=menuitem]", { hasText: "Hide events of CPU" }).click();
 await page.waitForFunction(() => /CPU != \d/.test(document.querySelector("#filter").value));
 await page.fill("#filter", 'func == "nothing"');
@@ -273,7 +273,7 @@ const painted = await paints();
 check("the flame graph is of what the filter shows", painted.shown > 0 && painted.callers > 0 && painted.others === 1, JSON.stringify(painted));
 await page.fill("#filter", 'func == "nothing"');
 await page.keyboard.press("Enter");
-await page.waitForFunction(() => document.querySelector("#flame").textContent.includes("No call here that the filter shows"));
+await page.waitForFunction(() => document.querySelector("#flame").textContent.includes("The filter shows no call in this part"));
 check("a filter that shows no call", true);
 await page.fill("#filter", "");
 await page.keyboard.press("Enter");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api.ts - questions to the server (doc/view-api.md); an answer that is being made is asked for again */
+/* api.ts - questions to the server (doc/view-api.md); while the server makes an answer, the question is repeated */
 
 export interface Task { row: number; file: number; pid: number; tid: number; ppid: number; comm: string; lanes: number; calls: number; events: number; first: number; last: number }
 export interface Drop { t: number; name: string; pid: number; calls_per_s: number; why: string }
@@ -20,12 +20,12 @@ export interface ListRow {
 export interface List { state: string; total: number; rows: ListRow[] }
 export interface RowAt { state: string; total: number; row: number }
 export interface Found { state: string; row?: number; t?: number; more?: number }
-/** [depth, name, calls, total, self, longest, open, of self blocked, runnable, of total blocked, runnable] */
+/** [depth, name, calls, total, self, longest, open, blocked and runnable of self, of total] */
 export type Node = [number, string, number, number, number, number, number, number, number, number, number];
 export interface Tree { state: string; nodes: Node[]; total: number; left_out: number; lost: number; unknown: number }
 export interface Histogram { state: string; func: string; calls: number; min: number; max: number; p50: number; p99: number; longest_t: number; longest_tid: number; longest_depth: number; longest_file: number; buckets: [number, number, number][] }
 
-/** Of a call, or of an event. */
+/** Details of a call, or of an event. */
 export interface Details {
 	state: string; found: number; name: string; function?: string; linked_as?: string; object?: string; address?: string; bytes?: number; comm: string; pid: number; tid: number;
 	program?: string; ts?: number; cpu?: number; parent?: string; direct?: number; below?: number; end_cpu?: number; duration?: number; self?: number; left?: number;
@@ -33,7 +33,7 @@ export interface Details {
 }
 export interface Source { state: string; found: number; file?: string; line?: number; why?: string }
 
-/** Parts of equal `width` from `from` on; null: nothing happened. */
+/** Parts of equal `width` from `from` on; null: no value in the part. */
 export interface Plot { state: string; from: number; width: number; count: number[]; low: (number | null)[]; mean: (number | null)[]; high: (number | null)[] }
 /** [depth, name, calls in A, in B, total in A, in B, self in A, in B, blocked in A, in B, runnable in A, in B] */
 export type Pair = [number, string, number, number, number, number, number, number, number, number, number, number];
@@ -46,7 +46,7 @@ export class Failed extends Error {}
 
 interface Working { state: string; progress?: number; error?: string }
 
-/* @n spans. */
+/* Reads @n spans. */
 function unpackLane(of: { bytes: Uint8Array; at: number }, n: number): Float64Array {
 	const v = new Float64Array(5 * n), bytes = of.bytes;
 	let at = of.at, end = 0;
@@ -66,7 +66,7 @@ function unpackLane(of: { bytes: Uint8Array; at: number }, n: number): Float64Ar
 	return v;
 }
 
-/* Tiles whose spans are bytes: doc/view-api.md. */
+/* Reads tiles whose spans are bytes: doc/view-api.md. */
 function unpack(buffer: ArrayBuffer): unknown {
 	const bytes = new Uint8Array(buffer, 4, new DataView(buffer).getUint32(0, true));
 	const tiles = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4 + bytes.length))) as { rows: { row: number; lanes: [number, number | Float64Array][] }[] };
@@ -79,8 +79,8 @@ function unpack(buffer: ArrayBuffer): unknown {
 
 export class Api {
 	file: number | "all" = 0;
-	shift: number[] = [];	/* ns to add to the times of each recording, of all on one clock */
-	busy = 0;		/* questions without an answer so far */
+	shift: number[] = [];	/* ns to add to the times of each recording, if all are shown on one clock */
+	busy = 0;		/* questions without an answer */
 
 	shiftOf(file: number): number { return this.file === "all" ? this.shift[file] ?? 0 : 0; }
 
@@ -100,7 +100,7 @@ export class Api {
 		return body;
 	}
 
-	/** Until it is done; @onProgress hears how far it is. */
+	/** Repeats the question until the answer is made; calls @onProgress with the progress. */
 	async ask<T>(what: string, args: Record<string, string | number>, signal?: AbortSignal | null, onProgress?: (part: number) => void): Promise<T> {
 		this.busy++;
 		try {

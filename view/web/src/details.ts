@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * details.ts - all that is known of what is selected, beside the views
+ * details.ts - the pane with details of the selection
  *
- * What is selected is a moment of a thread: a call that is open there, named by its depth, or an event. The calls that are open come from a
- * picture one nanosecond wide; the rest are answers about that call, each shown when it is there.
+ * The selection is a moment of a thread: a call that is open there, identified by its depth, or an event. The open calls come from a picture one
+ * nanosecond wide. The rest are answers about that call, each shown when it arrives.
  */
 import { button, make } from "./make";
 import { Api, Details, Source, Tiles, Tree } from "./api";
 import { Row } from "./graph";
 import { count, many, moment, time } from "./format";
 
-/** depth null: the event of that name. len -1: not known, asked for. */
+/** depth null: the event of that name. len -1: unknown, the pane asks for it. */
 export interface Selected { row: Row; t: number; depth: number | null; name: string; len: number }
 interface Open { depth: number; name: string; start: number; len: number }
 export interface DetailsHooks { onSelect(s: Selected): void; onFound(s: Selected): void; onMark(from: number, to: number): void; onZoom(from: number, to: number): void; onClose(): void }
-/** What the pane needs to know of the recording: where the row's recording begins, its number, marker A and B, and whether waits were recorded. */
+/** Facts for the pane: the begin of the row's recording and its number, markers A and B, and whether waits were recorded. */
 export interface Scene { file: number; offset: number; a: number | null; b: number | null; hasStates: boolean; first: number }
 
 const laneEnd = 512, triesMost = 40, textMost = 400;
@@ -28,7 +28,7 @@ function line(box: HTMLElement, name: string, text: string | HTMLElement): HTMLE
 export class DetailsView {
 	selected: Selected | null = null;
 	private open: Open[] = [];
-	private asked = 0;	/* the last one counts */
+	private asked = 0;	/* number of the latest request: answers to earlier ones are dropped */
 
 	constructor(private root: HTMLElement, private api: Api, private scene: (row: Row) => Scene, private hooks: DetailsHooks) {
 		this.root.addEventListener("keydown", e => {
@@ -57,7 +57,7 @@ export class DetailsView {
 		return make("div", { className: "head" }, make("h2", { title: name }, name), make("div", {}, ...buttons, close));
 	}
 
-	/** What is not a call or an event: lines of text alone. */
+	/** Shows lines of text, for a selection that is neither a call nor an event. */
 	tell(name: string, lines: [string, string][]): void {
 		const box = make("dl");
 		this.asked++;
@@ -88,7 +88,7 @@ export class DetailsView {
 		}
 	}
 
-	/* The calls of the thread that are open then, from the outside in. Of short calls the server may have to make a finer index first. */
+	/* The thread's open calls at that moment, outermost first. For short calls the server may have to make a finer index first. */
 	private async openAt(s: Selected, isWanted: () => boolean): Promise<Open[]> {
 		for (let tries = 0; ; tries++) {
 			const t = Math.max(0, Math.floor(s.t)), tiles = await this.api.ask<Tiles>("tiles", { from: t, to: t + 1, width: 1, rows: `${s.row.shows}:0-${laneEnd - 1}`, packed: 1 });
@@ -101,12 +101,12 @@ export class DetailsView {
 				let at = -1;
 				for (let i = 0; depth < laneEnd && i + 4 < v.length; i += 5)
 					if ((v[i] as number) <= 0 && (v[i] as number) + (v[i + 1] as number) >= 0 && v[i + 3] === 1)
-						at = i;		/* of one that ends then and one that begins, the latter */
+						at = i;		/* if one call ends there and another begins: the latter */
 				if (at >= 0)
 					found.push({ depth, name: tiles.names[String(v[at + 2])] ?? "?", start: t + (v[at] as number), len: v[at + 1] as number });
 			}
 			found.sort((x, y) => x.depth - y.depth);
-			/* what ended at that very moment is open no more, unless it is what was asked for */
+			/* a call that ended at that moment is not open any more, unless it is the selected one */
 			return found.filter(o => o.start + o.len > t || o.depth <= (s.depth ?? -1));
 		}
 	}
@@ -142,7 +142,7 @@ export class DetailsView {
 		return make("h3", {}, text);
 	}
 
-	/* From the outside in; each can be selected. */
+	/* Shows the open calls, outermost first; each can be selected. */
 	private showStack(s: Selected, list: HTMLElement): void {
 		for (const o of this.open) {
 			const b = button(o.name, `${time(o.len)}, from ${moment(o.start, 1)}`, () => this.hooks.onSelect({ row: s.row, t: o.start, depth: o.depth, name: o.name, len: o.len }));
@@ -191,7 +191,7 @@ export class DetailsView {
 			line(box, "stack", d.stack.join(" ← "));
 	}
 
-	/* How long a call was without a CPU, where switches were recorded: as the call tree adds it up. */
+	/* Shows how long a call was without a CPU, if switches were recorded: the sums of the call tree. */
 	private async showWaits(box: HTMLElement, s: Selected, tid: number, scene: Scene, mine: number): Promise<void> {
 		if (s.depth === null || !scene.hasStates)
 			return;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* diff.ts - what changed from another recording (A) to this one (B): a flame graph coloured by the change, and a table */
+/* diff.ts - the difference from another recording (A) to this one (B): a flame graph coloured by the change, and a table */
 import { Api, Diff, Pair } from "./api";
 import { Flame, FlameHooks, message, sums } from "./flame";
 import { clamp, count, mix, time } from "./format";
 import { Column, tableHead, tableRow } from "./table";
 import { make } from "./make";
 
-/* What is compared: of a node itself, in A and in B; how it is told, what more and less of it is called, and its columns. */
+/* A value to compare: own gives a node's own values in A and in B, text prints one; more and less are the words for a change. */
 interface Measure { name: string; column: string; own: (n: Pair) => [number, number]; text: (v: number) => string; more: string; less: string }
 const measures: Measure[] = [
 	{ name: "time", column: "self", own: n => [n[6], n[7]], text: time, more: "slower", less: "faster" },
@@ -25,12 +25,12 @@ export class DiffView {
 	readonly graph: Flame;
 	private diff: Diff | null = null;
 	private diffOf = "";
-	private isOfA = false;		/* widths of the flame graph: those of A, in which what is gone is seen */
+	private isOfA = false;		/* the flame graph has the widths of A, which shows calls that are gone in B */
 	private box = make("div", { className: "half" });
 	private table = make("div", { className: "half mono scrolls", tabIndex: 0 });
 	private other = make("select", { ariaLabel: "Recording A" });
 	private widths = make("select", { ariaLabel: "Widths of the flame graph" }, new Option("as wide as in B", "b"), new Option("as wide as in A", "a"));
-	private what = make("select", { ariaLabel: "What is compared" }, ...measures.map(m => new Option(m.name)));
+	private what = make("select", { ariaLabel: "Value to compare" }, ...measures.map(m => new Option(m.name)));
 	private measure = measures[0] as Measure;
 	private summary = make("span");
 
@@ -43,12 +43,12 @@ export class DiffView {
 		root.append(bar, this.box, this.table);
 	}
 
-	/** The recordings that there are. */
+	/** Sets the choice of recordings. */
 	setFiles(files: string[]): void {
 		this.other.replaceChildren(...files.map((f, i) => new Option(f, String(i))));
 	}
 
-	/** What is compared, by its number. */
+	/** The number of the compared value. */
 	get by(): number { return measures.indexOf(this.measure); }
 	set by(n: number) {
 		this.measure = measures[n] ?? measures[0] as Measure;
@@ -66,7 +66,7 @@ export class DiffView {
 	async load(): Promise<void> {
 		if (this.api.file === "all" || this.other.options.length < 2) {
 			this.summary.textContent = "";
-			return message(this.box, "Two recordings are compared: open both (uft view A.uft B.uft), and choose one of them above.");
+			return message(this.box, "The difference needs two recordings: open both (uft view A.uft B.uft), and choose one of them above.");
 		}
 		if (Number(this.other.value) === this.api.file)
 			this.other.value = String(this.api.file === 0 ? 1 : 0);
@@ -101,7 +101,7 @@ export class DiffView {
 
 	private signed(v: number): string { return (v > 0 ? "+" : "") + this.measure.text(v); }
 
-	/* Red is more, blue less: as strong as the share of what the node has itself that changed. */
+	/* Red: more, blue: less; the strength is the changed share of the node's own value. */
 	private colour(n: Pair): number {
 		const ground = this.graph.isDark ? 0xff4a4440 : 0xffdedad6, all = Math.max(...this.measure.own(n)), by = this.change(n);
 		return mix(ground, by > 0 ? more : less, all ? clamp(Math.abs(by) / all, 0, 1) * 0.9 : 0);
@@ -113,7 +113,7 @@ export class DiffView {
 		       (isTime ? `\nin all ${time(n[4])} → ${time(n[5])}` : "") + (m.column ? `\ncalls ${count(n[2])} → ${count(n[3])}` : "");
 	}
 
-	/* Of each side, by node: what it and all below it have. */
+	/* The sums of both sides, by node: the node's value and those of all nodes below it. */
 	private values(nodes: Pair[]): [number[], number[]] {
 		const own = this.measure.own;
 		return this.measure === measures[0] ? [nodes.map(n => n[4]), nodes.map(n => n[5])] : [sums(nodes, n => own(n)[0]), sums(nodes, n => own(n)[1])];
@@ -127,7 +127,7 @@ export class DiffView {
 			return message(this.box, "Neither recording has calls with durations: record with -p function_graph.");
 		const m = this.measure, sides = this.values(d.nodes), [a, b] = m === measures[0] ? [d.total_a, d.total_b] : sides.map(v => v.reduce((sum, x, i) => sum + (d.nodes[i]?.[0] ? 0 : x), 0)) as [number, number];
 		this.summary.textContent = a || b ? `${m.text(a)} → ${m.text(b)} (${this.signed(b - a)}${a ? `, ${(100 * (b - a) / a).toFixed(1)} %` : ""})` :
-			"nothing of it in either: it is known of recordings with --sched-switch";
+			"neither recording has these times: record with --sched-switch";
 		this.box.replaceChildren(this.graph.canvas, this.graph.scroll);
 		this.graph.show(d.nodes.map((n, i) => ({ depth: n[0], name: n[1], value: sides[this.isOfA ? 0 : 1]?.[i] ?? 0, colour: this.colour(n), tip: this.describe(n) })),
 			this.isOfA ? a : b);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* flame.ts - a flame graph: nodes of a tree, each as wide as its value; a click zooms to one, the wheel goes to deeper ones */
+/* flame.ts - a flame graph: nodes of a tree, each as wide as its value; a click zooms to a node, the wheel scrolls to deeper ones */
 import { css, fit, ink, mix } from "./format";
 import { button, make } from "./make";
 
@@ -23,7 +23,7 @@ export function prepare(canvas: HTMLCanvasElement): CanvasRenderingContext2D | n
 	return g;
 }
 
-/** Of each node what it has itself and all below it, which stand behind it. */
+/** The sum of each node: its own value and those of all nodes below it, which follow it in the list. */
 export function sums<N extends readonly [number, ...unknown[]]>(nodes: readonly N[], own: (n: N) => number): number[] {
 	const out = nodes.map(own), path: number[] = [];
 	nodes.forEach((n, i) => {
@@ -40,9 +40,9 @@ export class Flame {
 	find = "";
 	isDark = false;
 	placed: Placed[] = [];
-	root = -1;		/* node that is zoomed to */
-	readonly back = button("Show all", "", () => this.zoomTo(-1));	/* there while it is */
-	readonly scroll = make("div");	/* stands for all depths: beside the canvas, in the same box */
+	root = -1;		/* the node that fills the width */
+	readonly back = button("Show all", "", () => this.zoomTo(-1));	/* visible while root is a node */
+	readonly scroll = make("div");	/* its height is that of all depths: beside the canvas, in the same box */
 	private nodes: FlameNode[] = [];
 	private total = 1;
 
@@ -61,7 +61,7 @@ export class Flame {
 		new ResizeObserver(() => this.draw()).observe(box);
 	}
 
-	/** @nodes in the order of the tree; @total: the sum of those of depth 0. */
+	/** Shows @nodes, which are in the order of the tree; @total: the sum of those at depth 0. */
 	show(nodes: FlameNode[], total: number): void {
 		this.nodes = nodes;
 		this.total = total || 1;

@@ -14,13 +14,13 @@ export function time(ns: number): string {
 	return "0";
 }
 
-/** Exactly, as parseTime() takes it: -1500 is `-1.5us`. */
+/** The exact time in the form that parseTime() reads: -1500 is `-1.5us`. */
 export function exactTime(ns: number): string {
 	const [size, unit] = ([[1e9, "s"], [1e6, "ms"], [1e3, "us"]] as const).find(([n]) => Math.abs(ns) >= n) ?? [1, "ns"];
 	return ns ? `${ns / size}${unit}` : "0";
 }
 
-/** `-1.5 ms`, or seconds, in whole ns; null: it is no time, or too long for one. */
+/** Reads `-1.5 ms`, or seconds, in whole ns; null: not a time, or too long. */
 export function parseTime(text: string): number | null {
 	const m = /^\s*([+-]?(?:\d+\.?\d*|\.\d+))\s*(ns|us|µs|ms|s|)\s*$/.exec(text), size = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9, "": 1e9 }[m?.[2] ?? ""] ?? 1;
 	const ns = m ? Math.round(Number(m[1]) * size) : NaN;
@@ -54,8 +54,8 @@ export function roundStep(ns: number): number {
 }
 
 /**
- * Marks of a logarithmic scale of times from @lo to @hi ns, at least @apart as a share of its length: as many of the round ones as have room; where
- * the scale is narrow, in equal steps.
+ * Marks of a logarithmic scale of times from @lo to @hi ns, at least @apart (a share of its length) from each other: as many round times as fit. A
+ * narrow scale has equal steps.
  */
 export function logMarks(lo: number, hi: number, apart: number): number[] {
 	const length = Math.log(hi / lo), room = (m: number[]): boolean => m.every((v, i) => !i || Math.log(v / (m[i - 1] as number)) / length >= apart);
@@ -96,7 +96,7 @@ function brightness(pixel: number): number {
 	return 0.2126 * light(pixel & 255) + 0.7152 * light(pixel >> 8 & 255) + 0.0722 * light(pixel >> 16 & 255);
 }
 
-/* In the dark no hue is darker, as blue would be. */
+/* In the dark theme no colour is darker than this; blue would be. */
 const darkest = 0.2;
 
 /** The colour of a name or a row, the same everywhere in one theme. */
@@ -125,7 +125,7 @@ export function css(pixel: number): string {
 	return `rgb(${pixel & 255} ${pixel >>> 8 & 255} ${pixel >>> 16 & 255})`;
 }
 
-/** What a thread does, in the words of the server, as it is drawn in strips: where it runs, runs its guest, waits for a CPU, is blocked. */
+/** The states of threads in strips, in the words of the server: runs, runs its guest, waits for a CPU, blocked. */
 export const guestState = "runs its guest";
 export function stateColour(state: string, dark: boolean): number {
 	return state === "runs" ? (dark ? 0xff5fae3f : 0xff45a02e) : state === "waits for a CPU" ? 0xff2a8ef0 : state === guestState ? (dark ? 0xffd0c030 : 0xffa89810) : dark ? 0xffc07a9a : 0xffb0708e;
@@ -136,7 +136,7 @@ export function ink(pixel: number): string { return brightness(pixel) > 0.17 ? "
 
 const widths = new Map<string, number>(), widthsMost = 20000;
 
-/** As much of a text as has room in @room pixels, in the font that is set, always the same; "": not even two characters. Of a function without a name (`git+0x2aaa70`) the address tells it from others. */
+/** The part of a text that fits in @room pixels in the current font; "": less than two characters. The same text always gets the same part. A function without a name (`git+0x2aaa70`) keeps its address, which tells it from others. */
 export function fit(g: CanvasRenderingContext2D, text: string, room: number): string {
 	if (room < 14)
 		return "";

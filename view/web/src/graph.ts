@@ -2,11 +2,11 @@
 /*
  * graph.ts - the graph: rows of CPUs and tasks over time
  *
- * What was answered last is drawn at once, wherever the view has moved; a better answer is asked for with a quarter of a view on each side, and
- * drawn when it is there. Spans are pixels of one picture (there are at most two a pixel and lane), labels are text above it.
+ * The latest answer is drawn at once, wherever the view has moved. A better answer is requested, with a quarter of a view on each side, and drawn
+ * when it arrives. Spans are pixels of one picture (at most two for each pixel and lane), labels are text above it.
  *
- * Of a row that is very deep the lanes from `fullLanes` on are thin: nothing of it vanishes, and the rows below it stay near. A click on the
- * names beside them makes them as high as the others.
+ * In a very deep row the lanes from `fullLanes` on are thin, so that all lanes stay visible and the rows below stay near. A click on the names
+ * beside them makes them as high as the others.
  */
 import { Api, Drop, Info, Task, Tiles, TileRow } from "./api";
 import { Values } from "./values";
@@ -15,9 +15,9 @@ import { clamp, colour, css, fit, guestState, ink, mix, moment, roundStep, state
 export const rowCpu = 0x80000000;
 const gutter = 190, axis = 26, laneHeight = 16, rowGap = 5, stripHeight = 4, shortHeight = 16, valuesHeight = 40, laneStates = 0xfffd, laneEvents = 0xfffe, laneLost = 0xffff, placeSize = 1 << 20, valuesKey = -(2 ** 40), valuesGroup = -2, flagWidth = 14, flagHeight = 12, scaleLine = 22;	/* texts of the scale are below flags */
 
-const labelLeast = 34;	/* pixels of a span that has its name */
+const labelLeast = 34;	/* the least pixels of a span with a name */
 
-/* Lanes of full height of a row that is deeper; how much deeper; the room for the others, a lane of which has 1 to 4 pixels. */
+/* In a deep row: the number of lanes of full height; how many more make a row deep; the room for the other lanes, of 1 to 4 pixels each. */
 const fullLanes = 16, fewDeeper = 8, thinRoom = 160, thinMost = 4;
 
 const lostColour = 0xff2a2ae0, eventColour = (isDark: boolean): number => isDark ? 0xff5bd0ff : 0xff0b6be0;
@@ -43,21 +43,21 @@ export class Graph {
 	isDark = false;
 	drawn = 0;		/* pictures, for measurements */
 	drawTime = 0;
-	pending = 0;		/* pictures that are due or asked for */
+	pending = 0;		/* pictures that are due or requested */
 	private info: Info | null = null;
 	private drops: { drop: Drop; t: number; group: number }[] = [];
 	private labels = new Map<number, string>();	/* of rows of tasks, by key */
 	private tile = new Map<number, { tiles: Tiles; row: TileRow }>();
-	private hasGuest = false;	/* a thread ran one */
+	private hasGuest = false;	/* a thread ran a guest */
 	private names: Record<string, string> = {};
-	private shades = new Uint32Array(1024);	/* by the number of a name: its colour, 0 not known yet */
+	private shades = new Uint32Array(1024);	/* by the number of a name: its colour; 0: unknown */
 	private wanted = "";
-	private matching = new Map<number, number[]>();	/* of the filter: lanes with matches, by the row that they are of */
+	private matching = new Map<number, number[]>();	/* by row: the lanes in which the filter matches */
 	private matchingAsked = new Set<number>();
 	private matchingOf = "";
 	private abort: AbortController | null = null;
 	private isDue = false;
-	private placed: Placed[] | null = null;	/* where rows are, until something changes */
+	private placed: Placed[] | null = null;	/* the places of rows, until something changes */
 	private drag: { x: number; y: number; from: number; to: number; scroll: number; isRange: boolean; moved: boolean } | null = null;
 	private image: ImageData | null = null;
 
@@ -93,7 +93,7 @@ export class Graph {
 				this.rows.push({ ...plain, key: rowCpu + file * placeSize + i, label: `${short(file)}CPU ${i}`, title: `which task CPU ${i} had, as far as events of ${source.path} tell`, isCpu: true, file, shows: rowCpu + file * placeSize + i });
 		});
 		const groupOf = (file: number, pid: number): number => pid + file * 2 ** 23;
-		/* By their first events: processes, and the threads of each. */
+		/* in the order of their first events: processes, and the threads of each */
 		const tasks = [...info.tasks].sort((x, y) => x.first - y.first || x.file - y.file || x.tid - y.tid);
 		const processes = new Map<number, Task[]>();
 		for (const t of tasks)
@@ -110,7 +110,7 @@ export class Graph {
 		this.drops = info.sources.flatMap((source, file) => source.drops.map(drop => ({ drop, t: drop.t + source.offset, group: groupOf(file, drop.pid) })));
 	}
 
-	/** A row of values below those of the CPUs, unless there is one. */
+	/** Adds a row of values below those of the CPUs, unless it exists. */
 	addValues(spec: string): void {
 		if (this.rows.some(r => r.values?.spec === spec))
 			return;
@@ -125,13 +125,13 @@ export class Graph {
 		this.due();
 	}
 
-	/* The line above the threads of a process that has several, which shows or hides them. */
+	/* The row above the threads of a process that has several; it shows or hides them. */
 	private processRow(group: number, threads: Task[], isOpen: boolean, short: (file: number) => string): Partial<Row> & { key: number; label: string; title: string; file: number; shows: number } {
 		const calls = threads.reduce((n, t) => n + t.calls, 0), pid = threads[0]?.pid ?? 0, leader = threads.find(t => t.tid === pid) ?? threads[0] as Task;
 		return { key: -group, label: `${short(leader.file)}${leader.comm} ${pid}`, title: `process ${pid}: ${count(threads.length)} threads, ${count(calls)} calls`, isOpen, isProcess: true, pid, file: leader.file, group, shows: leader.row, first: Math.min(...threads.map(t => t.first)), last: Math.max(...threads.map(t => t.last)) };
 	}
 
-	/* What moves with a row: a process has its threads with it. */
+	/* The number of rows that move with a row: a process moves its threads. */
 	private block(at: number): number {
 		const row = this.rows[at] as Row;
 		let n = 1;
@@ -144,7 +144,7 @@ export class Graph {
 		return a.values || b.values ? !!a.values === !!b.values : a.isCpu || b.isCpu ? a.isCpu === b.isCpu : a.isNested || b.isNested ? !!a.isNested && !!b.isNested && a.group === b.group : true;
 	}
 
-	/** One place up or down, or (by Infinity) to the end, among rows of its kind: CPUs, values, processes, threads of one process. */
+	/** Moves a row up or down, or (by Infinity) to the end, among rows of its kind: CPUs, values, processes, threads of one process. */
 	moveRow(row: Row, by: number): void {
 		for (let left = Math.abs(by); left > 0; left--) {
 			const at = this.rows.indexOf(row), size = this.block(at);
@@ -161,7 +161,7 @@ export class Graph {
 		this.due();
 	}
 
-	/** The order of rows by key, as it was saved. */
+	/** Restores a saved order of rows, by key. */
 	setOrder(keys: number[]): void {
 		const place = new Map(keys.map((k, i) => [k, i]));
 		this.rows.sort((x, y) => (place.get(x.key) ?? Infinity) - (place.get(y.key) ?? Infinity) || 0);
@@ -195,7 +195,7 @@ export class Graph {
 
 	scrollBy(px: number): void { this.bar.scrollTop += px; }
 
-	/* A time, into view. */
+	/* Moves the view to a time, unless it is visible. */
 	reveal(t: number): void {
 		const w = this.to - this.from;
 		if (t < this.from + w * 0.02 || t > this.to - w * 0.02)
@@ -203,7 +203,7 @@ export class Graph {
 		this.due();
 	}
 
-	/** A lane of a row, into view, unless the row is hidden. */
+	/** Moves the view to a lane of a row, unless the row is hidden. */
 	revealRow(row: Row, lane: number): void {
 		const process = row.isNested ? this.rows.find(r => r.isProcess && r.group === row.group) : undefined;
 		if (process)
@@ -223,7 +223,7 @@ export class Graph {
 		this.pending++;
 		requestAnimationFrame(() => {
 			this.isDue = false;
-			if (this.info) {	/* what is known of the recording comes first */
+			if (this.info) {	/* the facts of the recording must be there first */
 				this.draw();
 				void this.ask();
 			}
@@ -234,12 +234,12 @@ export class Graph {
 	x(t: number): number { return gutter + (t - this.from) / (this.to - this.from) * this.width; }
 	t(x: number): number { return this.from + (x - gutter) / this.width * (this.to - this.from); }
 
-	/* ---- Where rows are ---- */
+	/* ---- Places of rows ---- */
 
-	/* Lanes of an open row that have a place: of a filter those in which anything matches. */
+	/* The number of lanes of an open row that have a place: with a filter, those with matches. */
 	private lanes(r: Row): number { return Math.max(1, this.matching.get(r.shows)?.length ?? Math.min(r.lanes, 512)); }
 
-	/* The place of a lane from the top, -1: none. A closed row has one: of its first lane, of a filter of all that match, the deepest in front. */
+	/* The place of a lane from the top; -1: none. A closed row has one place, for its first lane; with a filter, for all lanes with matches, the deepest in front. */
 	private slot(r: Row, lane: number): number {
 		const matching = r.isCpu ? undefined : this.matching.get(r.shows);
 		if (!r.isOpen || r.isProcess)
@@ -247,29 +247,29 @@ export class Graph {
 		return matching ? matching.indexOf(lane) : Math.min(lane, 511);
 	}
 
-	/* Which lane has that place, or the nearest. */
+	/* The lane at a place, or the nearest one. */
 	private laneOf(r: Row, slot: number): number {
 		const matching = this.matching.get(r.shows);
 		return matching ? matching[clamp(slot, 0, matching.length - 1)] ?? 0 : slot;
 	}
 
-	/** How many lanes of it are drawn thin, or may be. */
+	/** The number of lanes that are drawn thin, or would be if they were not made high. */
 	deeper(r: Row): number { const n = this.lanes(r); return n > fullLanes + fewDeeper ? n - fullLanes : 0; }
 
-	/** How high its deep lanes are. */
+	/** The height of the row's deep lanes. */
 	deepHeight(r: Row): number { const n = this.deeper(r); return !n || r.isDeep ? laneHeight : clamp(Math.floor(thinRoom / n), 1, thinMost); }
 
-	/** Where the lane with a place begins, below the top of its row's first one; its last one ends where the next would begin. */
+	/** The top of the lane at a place, from the top of the row's first lane; the last lane ends at the top of the place behind it. */
 	laneTop(r: Row, slot: number): number { return slot <= fullLanes ? slot * laneHeight : fullLanes * laneHeight + (Math.min(slot, 512) - fullLanes) * this.deepHeight(r); }
 
-	/* The place of the lane there, with a part of one. */
+	/* The place of the lane at @y, with its fraction. */
 	private slotAt(r: Row, y: number): number { return y <= fullLanes * laneHeight ? y / laneHeight : fullLanes + (y - fullLanes * laneHeight) / this.deepHeight(r); }
 
 	private height(r: Row): number { return r.values ? valuesHeight + rowGap : (r.isOpen ? this.laneTop(r, r.isProcess ? 1 : this.lanes(r)) : shortHeight) + rowGap + (!(r.isOpen && r.isProcess) && this.hasStates(r) ? stripHeight : 0); }
 
 	private hasStates(r: Row): boolean { return !r.isCpu && (this.tile.get(r.shows)?.row.lanes.some(([lane]) => lane === laneStates) ?? false); }
 
-	/* Once a picture: there may be ten thousands. */
+	/* Computed once for each picture, because there may be ten thousands of rows. */
 	private place(): Placed[] {
 		if (this.placed)
 			return this.placed;
@@ -289,7 +289,7 @@ export class Graph {
 		return out;
 	}
 
-	/* Above its threads a process has no calls of its own; closed it shows those of its first thread. */
+	/* The row of a process has no calls of its own above its threads; closed, it shows the calls of its first thread. */
 	private hasCalls(r: Row): boolean { return !r.values && (!r.isProcess || !r.isOpen); }
 
 	private rowAt(y: number): Placed | undefined { return this.visible().find(q => y >= Math.max(axis, q.y) && y < q.y + q.height); }
@@ -298,7 +298,7 @@ export class Graph {
 		const h = this.canvas.clientHeight;
 		const all = this.place();
 		let first = 0, behind = all.length;
-		while (first < behind) {	/* rows stand one below the other */
+		while (first < behind) {	/* rows are sorted by their place */
 			const middle = (first + behind) >> 1, p = all[middle] as Placed;
 			if (p.y + p.height > axis)
 				behind = middle;
@@ -310,9 +310,9 @@ export class Graph {
 		return all.slice(first, behind);
 	}
 
-	/* ---- Asking ---- */
+	/* ---- Requests ---- */
 
-	/* Rows that are drawn, each with those of its lanes that are, and some above and below. */
+	/* The rows and lanes in view, and some above and below. */
 	private lanesInView(): string {
 		const h = this.canvas.clientHeight, lanes = new Map<number, [number, number]>();
 		for (const p of this.visible()) {
@@ -327,7 +327,7 @@ export class Graph {
 		return [...lanes].slice(0, 1000).map(([row, [first, last]]) => row >= rowCpu ? `c${row - rowCpu}` : `${row}:${first}-${last}`).join();
 	}
 
-	/** Asks for what is in view, unless it was; until that is drawn. */
+	/** Requests the picture of the view, unless it was requested already. Returns when it is drawn. */
 	async ask(): Promise<void> {
 		if (!this.info)
 			return;
@@ -335,7 +335,7 @@ export class Graph {
 		const w = this.to - this.from, rows = this.lanesInView();
 		for (const p of this.visible())
 			p.row.values?.want(Math.max(0, this.from), Math.min(this.to, this.duration));
-		const from = Math.max(0, Math.floor(this.from - w / 4)), to = Math.ceil(this.to + w / 4);	/* so far one moves before a new answer is there */
+		const from = Math.max(0, Math.floor(this.from - w / 4)), to = Math.ceil(this.to + w / 4);	/* a margin for moves until a new answer arrives */
 		const wanted = `${this.filter}|${this.api.file}|${this.api.shift}|${from}|${to}|${this.width}|${rows}`;
 		if (wanted === this.wanted || to <= from || !rows)
 			return;
@@ -354,7 +354,7 @@ export class Graph {
 				this.tile.set(row.row, { tiles, row });
 			this.hooks.onMatches(tiles.matches);
 			this.hooks.onPicture();
-			if (tiles.coarse)		/* a finer one is being made */
+			if (tiles.coarse)		/* the server is making a finer index */
 				setTimeout(() => { if (abort === this.abort) { this.wanted = ""; this.due(); } }, 150);
 			this.placed = null;	/* rows with a strip are higher */
 			this.draw();
@@ -369,8 +369,8 @@ export class Graph {
 	}
 
 	/*
-	 * Which lanes of the rows in view a filter matches anywhere in the recording, once for each row: the others have no room, so that all that
-	 * matches is near. Until that is known, and if the filter is wrong, rows are as without it.
+	 * Asks, once for each row in view, in which lanes the filter matches anywhere in the recording. Only these lanes get room, so that all matches are
+	 * near. Until the answer comes, and if the filter is wrong, rows look as without it.
 	 */
 	private async askMatching(): Promise<void> {
 		const of = this.filter && `${this.filter}|${this.api.file}|${this.api.shift}`;
@@ -396,7 +396,7 @@ export class Graph {
 			for (const row of rows)
 				this.matching.set(row, (found.get(row) ?? []).sort((x, y) => x - y));
 			this.due();
-		} catch {	/* the answer to ask() says so */
+		} catch {	/* ask() reports the error */
 		} finally {
 			this.pending--;
 		}
@@ -413,7 +413,7 @@ export class Graph {
 		return this.shades[n] ||= colour(textNumber(this.names[n] ?? ""), this.isDark);
 	}
 
-	/** What is drawn that has no name in the picture: [what it is, its colour] of each kind that the rows in view have. */
+	/** The legend: [meaning, colour] of each kind of span in view that has no name in the picture. */
 	get legend(): [string, string][] {
 		const lanes = new Set([...this.tile.values()].flatMap(({ row }) => row.lanes.flatMap(([lane, v]) => v.length ? [lane] : [])));
 		const states = lanes.has(laneStates) ? ["runs", ...this.hasGuest ? [guestState] : [], "waits for a CPU", "blocked"].map((s): [string, string] => [s, css(stateColour(s, this.isDark))]) : [];
@@ -474,7 +474,7 @@ export class Graph {
 		g.restore();
 	}
 
-	/* A line from the first event of a task to the last: beyond, nothing of it was recorded. */
+	/* Draws a line from the first event of a task to its last: the recording has no others. */
 	private drawLife(pixels: Uint32Array, w: number, h: number, ratio: number, p: Placed): void {
 		const y = Math.round((p.y + p.height - 1.5) * ratio);
 		if (y < axis * ratio || y >= h)
@@ -487,7 +487,7 @@ export class Graph {
 		const tile = this.tile.get(p.row.shows);
 		if (!tile || !this.hasCalls(p.row))
 			return;
-		/* A filter may put many lanes in the one place of a closed row: by column, which label its colour has, and 0. */
+		/* With a filter a closed row has many lanes in one place: for each column, the number of the label that has its colour, or 0. */
 		const owners = !p.row.isOpen && (this.matching.get(p.row.shows)?.length ?? 0) > 1 ? new Uint32Array(w) : null, own = labels.length;
 		const left = Math.round(gutter * ratio), scale = this.width * ratio / (this.to - this.from), find = this.find.toLowerCase();
 		for (const [lane, v] of tile.row.lanes) {
@@ -495,7 +495,7 @@ export class Graph {
 			const slot = isPoint || isState ? 0 : this.slot(p.row, lane);
 			if (slot < 0)
 				continue;
-			const room = slot < fullLanes ? laneHeight : this.deepHeight(p.row), high = Math.max(1, Math.round((room > 2 ? room - 1 : room) * ratio));	/* one pixel between lanes, where there is room */
+			const room = slot < fullLanes ? laneHeight : this.deepHeight(p.row), high = Math.max(1, Math.round((room > 2 ? room - 1 : room) * ratio));	/* one pixel between lanes, if there is room */
 			const top = Math.round((isState ? p.y + p.height - 5 : p.y + rowGap / 2 + (isPoint ? 0 : this.laneTop(p.row, slot))) * ratio);
 			const tall = isState ? Math.max(1, Math.round(4 * ratio)) : isPoint ? Math.max(1, Math.round((isLost ? p.height - rowGap : 6) * ratio)) : high;
 			const y0 = Math.max(Math.round(axis * ratio), top), y1 = Math.min(h, top + tall);
@@ -543,7 +543,7 @@ export class Graph {
 			labels.push(...labels.splice(own).flatMap((l, i) => this.uncovered(l, owners, own + i + 1, ratio)));
 	}
 
-	/* The first part of a label that is not covered by others, if it is long enough. */
+	/* The first part of a label that no other covers, if it is long enough. */
 	private uncovered(l: Label, owners: Uint32Array, owner: number, ratio: number): Label[] {
 		const end = Math.round((l.x + l.w) * ratio);
 		for (let x0 = Math.round(l.x * ratio), x1; x0 < end; x0 = x1 + 1) {
@@ -618,7 +618,7 @@ export class Graph {
 		g.fillText(`${time(Math.min(this.to, this.duration) - Math.max(0, this.from))} in view`, 6, scaleLine);
 	}
 
-	/* Where a function was not traced any more: through the rows of its process. */
+	/* Marks the time from which a function was not traced, through the rows of its process. */
 	private drawDrops(g: CanvasRenderingContext2D, visible: Placed[]): void {
 		g.strokeStyle = g.fillStyle = this.isDark ? "#ffb454" : "#b35900";
 		g.setLineDash([3, 3]);
@@ -647,7 +647,7 @@ export class Graph {
 		return d ? { row, lane: 0, start: d.t, len: 0, calls: 1, kind: "drop", name: `${d.drop.name} is not traced from here on: ${d.drop.why}, ${count(d.drop.calls_per_s)} calls/s` } : null;
 	}
 
-	/** Markers that are set: [time, name, where its flag begins beside its line]. Flags that would cover each other stand on either side. */
+	/** The markers: [time, name, begin of its flag beside its line]. Flags that would cover each other are on either side. */
 	flags(): [number, string, number][] {
 		const { a, b } = this, areNear = a !== null && b !== null && Math.abs(this.x(a) - this.x(b)) < flagWidth;
 		const side = (isFirst: boolean): number => !areNear ? -flagWidth / 2 : isFirst ? 1 - flagWidth : 0;
@@ -689,7 +689,7 @@ export class Graph {
 		}
 	}
 
-	/* ---- What is where ---- */
+	/* ---- Hits ---- */
 
 	hit(x: number, y: number): Hit | null {
 		const p = this.rowAt(y), drop = p && this.dropAt(x, p.row);

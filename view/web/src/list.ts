@@ -2,17 +2,17 @@
 /*
  * list.ts - the list of events
  *
- * Any number of rows: only those that are seen are there. The scroll bar stands for all of them; as browsers bound heights, it moves in
- * steps of many rows where there are more than some hundred thousand, and wheel and keys go row by row.
+ * The list may have any number of rows: only the visible ones are elements. The scroll bar covers all rows. Browsers bound heights, so with more than
+ * some hundred thousand rows it moves in steps of many rows; wheel and keys go row by row.
  */
 import { Api, List, ListRow, RowAt } from "./api";
 import { clamp, count, time } from "./format";
 import { make } from "./make";
 
 const rowHeight = 18, barMax = 4_000_000, page = 200, pages = 60, flagsWidth = 51;
-/* Name, width, and width in a narrow window, which needs room for what follows. */
+/* Name, width, and width in a narrow window, where the last column needs the room. */
 const columns: [string, number, number][] = [["#", 90, 64], ["time (s)", 130, 128], ["CPU", 40, 34], ["task-tid", 170, 150], ["flags", flagsWidth, flagsWidth], ["event", 150, 118], ["duration", 90, 68], ["info", 0, 0]];
-const numbers = [0, 2, 6];	/* stand at the right */
+const numbers = [0, 2, 6];	/* aligned to the right */
 
 export interface ListHooks { onChoose(row: ListRow): void; onMenu(row: ListRow, x: number, y: number): void; onError(text: string): void; onTotal(): void }
 
@@ -59,7 +59,7 @@ export class EventList {
 		new ResizeObserver(() => this.draw()).observe(root);
 	}
 
-	/** Of a kernel: interrupts off, and so on. */
+	/** Shows the column of a kernel's flags: interrupts off, and so on. */
 	setFlags(has: boolean): void {
 		this.root.classList.toggle("has-flags", has);
 	}
@@ -67,7 +67,7 @@ export class EventList {
 	private cell(text: string, column: number, role = "cell"): HTMLElement {
 		const span = make("span", { role }, text), [, wide = 0, narrow = 0] = columns[column] ?? [];
 		if (wide)
-			span.style.width = `clamp(${narrow / 12}em, ${wide / 10}cqw, ${wide / 12}em)`;	/* of text of 12 pixels: more, if it is made larger */
+			span.style.width = `clamp(${narrow / 12}em, ${wide / 10}cqw, ${wide / 12}em)`;	/* for text of 12 pixels; wider if the user enlarges it */
 		else
 			span.style.flex = "1";
 		if (numbers.includes(column))
@@ -81,7 +81,7 @@ export class EventList {
 
 	get seen(): number { return Math.max(1, Math.floor(this.rows.clientHeight / rowHeight)); }
 
-	/** Another recording or filter. */
+	/** Begins again, for another recording or filter. */
 	private setTotal(n: number): void {
 		this.total = n;
 		this.hooks.onTotal();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* main.ts - the page: puts graph, list and reports together; what is shown is in the address, so that it can be kept and shared */
+/* main.ts - the page: connects graph, list and reports; the address holds the state of the page, so that a user can keep and share it */
 import { button, make } from "./make";
 import { Api, Counters, Exported, Files, Info, ListRow } from "./api";
 import { EventList } from "./list";
@@ -19,21 +19,21 @@ function element<T extends HTMLElement>(id: string): T {
 	return e as T;
 }
 
-/* What they are about, then keys (with a bar between those that do the same) and what they do. */
+/* The keys by subject: keys, with a bar between those that do the same, and their action. */
 const keys: [string, [string, string][]][] = [
 	["Time", [
 		["wheel | w s | + -", "zoom at the pointer"], ["drag | Shift wheel", "move in time"], ["a d | ← →", "move in time"], ["0", "the whole recording"],
 		["f", "zoom to A~B, or to the selected call"], ["double click", "zoom to a call"],
 	]],
 	["Markers", [
-		["1 2", "put A or B at the pointer"], ["Shift drag | drag the scale", "mark from A to B"], ["m", "mark the selected call"], ["x", "take the markers away"],
+		["1 2", "set A or B at the pointer"], ["Shift drag | drag the scale", "mark from A to B"], ["m", "mark the selected call"], ["x", "remove the markers"],
 	]],
-	["Find and filter", [["/", "find a name"], ["n N", "the next, the one before"], ["j k", "the next call of the same function, the one before"], ["J K", "the next event of the same task, the one before"], ["F", "write a filter"]]],
+	["Find and filter", [["/", "find a name"], ["n N", "next, previous match"], ["j k", "next, previous call of the same function"], ["J K", "next, previous event of the same task"], ["F", "edit the filter"]]],
 	["Rows and calls", [
 		["↑ ↓ | wheel on the names", "move through the rows"], ["click a name", "open or close its row"], ["click \u201cdeeper\u201d", "make deep calls high, or thin"],
-		["click a call", "select it; list and Latency follow"], ["Esc", "select none"], ["right click | .", "menu of a call, row or event"],
+		["click a call", "select it; list and Latency follow"], ["Esc", "clear the selection"], ["right click | .", "menu of a call, row or event"],
 	]],
-	["Views", [["l g c", "list, flame graph, call tree"], ["h p D", "latency, plot, difference"], ["i", "details of what is selected"], ["o", "offsets of recordings on one clock"], ["e", "export what is in view, or A~B"], ["t", "dark or light"], ["?", "this table"]]],
+	["Views", [["l g c", "list, flame graph, call tree"], ["h p D", "latency, plot, difference"], ["i", "details of the selection"], ["o", "offsets of recordings on one clock"], ["e", "export the visible part, or A~B"], ["t", "dark or light"], ["?", "this table"]]],
 ];
 
 const api = new Api(), menu = new Menu();
@@ -91,7 +91,7 @@ const graph: Graph = new Graph(element<HTMLCanvasElement>("canvas"), element("vs
 	onMatches: n => setFilterState(graph.filter ? `${count(n)} of ${count(info?.events ?? 0)} events` : ""),
 });
 
-/* What the colours of strips, of events and of losses mean. */
+/* Shows the meaning of the colours of strips, events and losses. */
 function showLegend(): void {
 	const legend = graph.legend, text = legend.join();
 	if (element("legend").dataset["of"] === text)
@@ -145,7 +145,7 @@ const plot: PlotView = new PlotView(element("plot"), api, {
 
 const diff: DiffView = new DiffView(element("diff"), api, { onFunction: name => setFunction(name), onTip: showTip }, () => saveSoon());
 
-/* ---- What is selected ---- */
+/* ---- The selection ---- */
 
 const details: DetailsView = new DetailsView(element("details"), api, row => {
 	const file = api.file === "all" ? row.file : api.file;
@@ -164,7 +164,7 @@ const details: DetailsView = new DetailsView(element("details"), api, row => {
 	onClose: () => { showDetails(false); element("canvas").focus(); },
 });
 
-/* The pane opens with the first thing that is selected; closed by hand it stays so. */
+/* The pane opens with the first selection; after the user has closed it, it stays closed. */
 let isPaneClosed = false;
 function showDetails(is: boolean, byHand = true): void {
 	if (byHand)
@@ -190,7 +190,7 @@ function rowOf(r: ListRow): Row | undefined {
 	return task && graph.rows.find(row => row.key === task.row);
 }
 
-/* Where short calls are drawn together, the one under the pointer. */
+/* Selects the call under the pointer, also where short calls are drawn together. */
 function selectHit(hit: Hit | null, t: number): void {
 	const row = hit && (hit.row.isProcess ? graph.rows.find(r => r.key === hit.row.shows) ?? hit.row : hit.row);
 	if (!hit || !row)
@@ -217,7 +217,7 @@ function range(): [number, number] {
 
 function showRange(): void {
 	const [from, to] = range(), marked = graph.a !== null && graph.b !== null;
-	element("range-text").textContent = tab === "diff" ? "of the whole recordings" : tab === "list" ? many(list.total, "event") : `of ${marked ? "A~B" : "what is in view"}: ${time(to - from)}`;
+	element("range-text").textContent = tab === "diff" ? "of the whole recordings" : tab === "list" ? many(list.total, "event") : `of ${marked ? "A~B" : "the visible part"}: ${time(to - from)}`;
 	if (tab !== "list")
 		reportSoon();
 }
@@ -372,7 +372,7 @@ function saveSoon(): void {
 	}, 200);
 }
 
-/* Rows of values that an address names, which may be anybody's. */
+/* The rows of values that the address names. Addresses are untrusted. */
 function valuesIn(text: string): string[] {
 	try {
 		const all: unknown = JSON.parse(text);
@@ -382,13 +382,13 @@ function valuesIn(text: string): string[] {
 	}
 }
 
-/* Offsets that an address names. */
+/* The offsets that the address names. */
 function shiftIn(p: URLSearchParams): number[] {
 	const all = (p.get("shift") ?? "").split(",").filter(ns => ns).map(Number);
 	return all.length <= 64 && all.every(ns => Number.isInteger(ns) && Math.abs(ns) < 1e18) ? all : [];
 }
 
-/* Which rows are hidden, and their order: also of rows that come later. */
+/* The hidden rows and the order of rows, also for rows that come later. */
 let saved = new URLSearchParams();
 function restoreRows(): void {
 	const p = saved, hidden = new Set((p.get("hide") ?? "").split("\n"));
@@ -400,7 +400,7 @@ function restoreRows(): void {
 	graph.due();
 }
 
-/* Returns when the picture of it is drawn. */
+/* Restores the state in the address. Returns when its picture is drawn. */
 function restore(): Promise<void> {
 	const p = saved = new URLSearchParams(location.hash.slice(1)), number = (k: string): number | null => p.get(k) !== null && Number.isFinite(Number(p.get(k))) ? Number(p.get(k)) : null;
 	const from = number("from"), to = number("to");
@@ -440,7 +440,7 @@ function restore(): Promise<void> {
 	return picture;
 }
 
-/* What was selected, which the address may name wrongly. */
+/* Restores the selection, if what the address names exists. */
 function restoreSelected(text: string): void {
 	const [, key, depth, t, name] = /^(-?\d+),(e|\d{1,3}),(\d{1,15})(?:,(.*))?$/s.exec(text) ?? [], row = graph.rows.find(r => r.key === Number(key));
 	if (row && !row.isCpu && !row.values)
@@ -461,11 +461,11 @@ function tell(i: Info): void {
 	if (!i.events)
 		said.push("The recording has no events.");
 	if (api.file === "all" && !i.aligned && !api.hasShift)
-		said.push("The recordings are not of one boot of one machine: their times are compared by the date. Offsets (o) is for what is known better.");
+		said.push("The recordings are of different boots or machines: their times are compared by the date. Correct them with Offsets (o).");
 	showNotice(said.join(" "));
 }
 
-/* What there is so far of a recording that is being read: the graph alone, which fills from the left. */
+/* Shows the part of a recording that has been read so far: only the graph, which fills from the left. */
 let previewOf = 0;
 function showPreview(i: Info): void {
 	if (!i.preview || i.preview === previewOf)
@@ -478,8 +478,8 @@ function showPreview(i: Info): void {
 	graph.due();
 }
 
-/* Until the answer is there; @isQuiet: what is shown stays meanwhile. */
-let early: Promise<Info> | null = null;	/* asked for before all else */
+/* Loads the recording: waits until it has been read. @isQuiet: the page keeps its contents meanwhile. */
+let early: Promise<Info> | null = null;	/* the first request of the page */
 async function load(isQuiet = false): Promise<void> {
 	isStarting = true;
 	previewOf = 0;
@@ -519,7 +519,7 @@ async function load(isQuiet = false): Promise<void> {
 	document.body.dataset["ready"] = "1";
 }
 
-/* What the program or the kernel counts has rows of its own; which these are takes a pass over the recording, if it has such events. */
+/* Adds rows for the counters of the program or the kernel. Finding them takes a pass over the recording, if it has such events. */
 const counters = new Set<string>(), rowsOfCounters = 12;
 async function showCounters(): Promise<void> {
 	const of = info;
@@ -550,7 +550,7 @@ async function readAgain(): Promise<void> {
 	readTime = performance.now() - begun;
 }
 
-/* While a recording is being made it is read again and again, but for at most a quarter of the time. */
+/* Reads a growing recording again and again, for at most a quarter of the time. */
 let readTime = 0, readAt = 0;
 async function watchFile(): Promise<void> {
 	try {
@@ -564,14 +564,14 @@ async function watchFile(): Promise<void> {
 			readAt = performance.now();
 			return;
 		}
-		showNotice("The file has changed, or is gone: what is shown is what it was. ");
+		showNotice("The file has changed, or is gone: this page shows its earlier contents. ");
 		notice.append(button("Read it again", "", () => void readAgain()));
 	} catch {
 		showNotice("uft view has ended.");
 	}
 }
 
-/* ---- What can be done with a call ---- */
+/* ---- Menus ---- */
 
 function addToFilter(term: string): void {
 	setFilter(graph.filter ? `(${graph.filter}) && ${term}` : term);
@@ -585,7 +585,7 @@ function moveRow(row: Row, by: number): void {
 
 function quote(text: string): string { return `"${text.replace(/["\\]/g, "?")}"`; }
 
-/* What a filter keeps, or leaves out. */
+/* The choices to show only the matches of a term, or to hide them. */
 function onlyOrNot(what: string, only: string, not: string): Choice[] {
 	return [{ text: `Show only ${what}`, act: () => addToFilter(only) }, { text: `Hide ${what}`, act: () => addToFilter(not) }];
 }
@@ -600,7 +600,7 @@ function markHere(t: number): Choice[] {
 	return [{ text: "Marker A here", act: () => { graph.a = t; showMarkers(); } }, { text: "Marker B here", act: () => { graph.b = t; showMarkers(); } }];
 }
 
-const noFilter = (): Choice[] => graph.filter ? [{ text: "Take the filter away", act: () => setFilter("") }] : [];
+const noFilter = (): Choice[] => graph.filter ? [{ text: "Remove the filter", act: () => setFilter("") }] : [];
 
 function choices(hit: Hit | null, row: Row | null, t: number): Choice[][] {
 	const calls: Choice[] = [], rows: Choice[] = [], changed = (): void => { graph.due(); saveSoon(); };
@@ -611,7 +611,7 @@ function choices(hit: Hit | null, row: Row | null, t: number): Choice[][] {
 	if (hit?.kind === "event" && hit.name.includes(": "))
 		calls.push(...ofEvent(hit.name.replace(/: .*/s, "")));
 	if (row?.values)
-		rows.push({ text: `Take the row ${row.label} away`, act: () => graph.removeValues(row) });
+		rows.push({ text: `Remove the row ${row.label}`, act: () => graph.removeValues(row) });
 	if (row) {
 		rows.push(...row.isCpu ? ofCpu(Number(row.label.replace(/.* /, ""))) : row.values || row.isProcess ? [] : ofTask(row.label, Number(row.label.replace(/.*-/, ""))));
 		rows.push({ text: `Hide the row ${row.label}`, act: () => { row.isHidden = true; changed(); } });
@@ -621,12 +621,12 @@ function choices(hit: Hit | null, row: Row | null, t: number): Choice[][] {
 			rows.push({ text: "Show all rows", act: () => { for (const r of graph.rows) r.isHidden = false; changed(); } });
 		rows.push({ text: `Move ${row.label} up`, act: () => moveRow(row, -1) }, { text: `Move ${row.label} down`, act: () => moveRow(row, 1) }, { text: `Move ${row.label} to the top`, act: () => moveRow(row, -Infinity) });
 		if (row.isOpen && graph.deeper(row))
-			rows.push({ text: row.isDeep ? `Deep calls of ${row.label} thin` : `Deep calls of ${row.label} as high as others`, act: () => { row.isDeep = !row.isDeep; changed(); } });
+			rows.push({ text: row.isDeep ? `Draw deep calls of ${row.label} thin` : `Draw deep calls of ${row.label} at full height`, act: () => { row.isDeep = !row.isDeep; changed(); } });
 	}
 	return [calls, markHere(t), rows, noFilter()];
 }
 
-/* Of a row of the list, as far as filters can tell: those with calls have their names, others that of their event. */
+/* The choices for a row of the list: filters know a row of a call by its function, others by their event. */
 function choicesOfRow(r: ListRow): Choice[][] {
 	const what = r.event === "lost" ? [] : isCallRow(r) ? ofFunction(r.name) : ofEvent(r.event);
 	return [what, markHere(r.t), r.event === "lost" ? [] : [...ofTask(`${r.comm}-${r.tid}`, r.tid), ...ofCpu(r.cpu)], noFilter()];
@@ -642,7 +642,7 @@ function openMenu(): void {
 	menu.open(box.left + (p ? graph.x(p.start) : 200), box.top + 60, choices(p, p?.row ?? null, p?.start ?? graph.from));
 }
 
-/* A title, what is in it, and buttons, the last of which closes it; shown. What has the class choices scrolls. */
+/* Fills and shows a dialog: a title, parts and buttons; the last button closes it. Parts of the class choices scroll. */
 function fillDialog(dialog: HTMLDialogElement, text: string, parts: HTMLElement[], ...buttons: HTMLButtonElement[]): void {
 	const close = button("Close", "", () => dialog.close());
 	dialog.replaceChildren(make("h2", {}, text), ...parts, make("div", { className: "foot" }, ...buttons, close));
@@ -653,9 +653,9 @@ function labelled(text: string, field: HTMLElement): HTMLElement {
 	return make("label", { className: "line" }, text, field);
 }
 
-/* What reads a format that is exported. */
+/* The readers of each format of an export. */
 const opens: Record<string, string> = {
-	"trace.dat": "trace-cmd, KernelShark", "trace.dat-v7": "the same, not compressed", "trace.dat-v6": "older trace-cmd", folded: "flamegraph.pl", svg: "a flame graph as a picture", speedscope: "speedscope.app", firefox: "profiler.firefox.com",
+	"trace.dat": "trace-cmd, KernelShark", "trace.dat-v7": "trace-cmd, KernelShark; not compressed", "trace.dat-v6": "older trace-cmd", folded: "flamegraph.pl", svg: "a flame graph as a picture", speedscope: "speedscope.app", firefox: "profiler.firefox.com",
 	chrome: "chrome://tracing, Perfetto", perfetto: "ui.perfetto.dev", pprof: "go tool pprof", sqlite: "sqlite3", parquet: "calls for DuckDB, pandas", "parquet-events": "events for DuckDB, pandas", otlp: "OpenTelemetry",
 };
 
@@ -664,7 +664,7 @@ function showExport(): void {
 	const format = make("select", { ariaLabel: "Format" }, ...files.formats.map(f => new Option(opens[f] ? `${f}: ${opens[f]}` : f, f)));
 	const [from, to] = range();
 	format.value = "perfetto";
-	said.textContent = `${graph.a !== null && graph.b !== null ? "From A to B" : "What is in view"}: ${time(to - from)}${tid ? `, thread ${tid}` : ", all tasks"}.`;
+	said.textContent = `${graph.a !== null && graph.b !== null ? "From A to B" : "The visible part"}: ${time(to - from)}${tid ? `, thread ${tid}` : ", all tasks"}.`;
 	const go = button("Export", "", async () => {
 		go.disabled = true;
 		said.textContent = "writing …";
@@ -681,7 +681,7 @@ function showExport(): void {
 	fillDialog(dialog, "Export", [said, labelled("Format ", format)], go);
 }
 
-/* All recordings with other offsets: other times, so the address keeps no part of before. */
+/* Loads all recordings with other offsets. Their times change, so the address drops the visible part and the markers. */
 function setShift(shift: number[]): void {
 	const p = new URLSearchParams(location.hash.slice(1));
 	api.shift = shift;
@@ -694,9 +694,9 @@ function setShift(shift: number[]): void {
 	void load(true);
 }
 
-/* What is added to the times of each recording, by hand, so that what belongs together stands together. */
+/* The dialog for times that the user adds to those of each recording, to align them. */
 function showOffsets(): void {
-	const dialog = element<HTMLDialogElement>("clocks"), table = make("table"), said = make("p", { role: "status" }, "Added to the times of a recording: 0.5s, -20us; without a unit seconds.");
+	const dialog = element<HTMLDialogElement>("clocks"), table = make("table"), said = make("p", { role: "status" }, "Times to add to those of each recording: 0.5s, -20us; a number without a unit is seconds.");
 	const { a, b } = graph, sources = info?.sources ?? [], first = Math.min(...sources.map(s => s.offset));
 	if (api.file !== "all" || info?.state !== "done")
 		return;
@@ -706,7 +706,7 @@ function showOffsets(): void {
 		row.insertCell().textContent = `${i + 1}: ${source.path}`;
 		row.insertCell().append(field);
 		toB.disabled = a === null || b === null || a === b;
-		toB.title = "move this recording so far that what is at marker A comes to marker B";
+		toB.title = "Move this recording by the distance from marker A to marker B";
 		row.insertCell().append(toB);
 		return field;
 	});
@@ -714,7 +714,7 @@ function showOffsets(): void {
 		const shift = fields.map(f => parseTime(f.value)), wrong = shift.indexOf(null);
 		if (wrong < 0)
 			return apply(shift.map(ns => ns ?? 0));
-		said.textContent = `'${fields[wrong]?.value ?? ""}' is no time: 0.5s, -20us.`;
+		said.textContent = `'${fields[wrong]?.value ?? ""}' is no time: write 0.5s or -20us.`;
 		fields[wrong]?.focus();
 	};
 	for (const field of fields)
@@ -744,11 +744,11 @@ function showKeys(): void {
 		}
 		box.append(make("section", {}, make("h3", {}, about), table));
 	}
-	fillDialog(dialog, "Keys and mouse", [box, make("p", {}, "The address of this page keeps all that is shown: part, markers, filter, rows and views. Save it as a bookmark, or share it.")]);
+	fillDialog(dialog, "Keys and mouse", [box, make("p", {}, "The address of this page holds its state: part, markers, filter, rows and views. Save it as a bookmark, or share it.")]);
 }
 
 function chooseRows(): void {
-	const dialog = element<HTMLDialogElement>("chooser"), only = make("input", { placeholder: "name", ariaLabel: "Rows whose name has" }), box = make("div", { className: "choices" });
+	const dialog = element<HTMLDialogElement>("chooser"), only = make("input", { placeholder: "name", ariaLabel: "Rows whose name contains" }), box = make("div", { className: "choices" });
 	const one = make("select", { ariaLabel: "Reports of" }, new Option("all tasks", "0"), ...graph.rows.filter(r => !r.isCpu && !r.isProcess && !r.values).slice(0, 2000).map(r => new Option(r.label, r.label.replace(/.*-/, ""))));
 	one.value = String(tid);
 	one.addEventListener("change", () => { tid = Number(one.value); reportSoon(); saveSoon(); });
@@ -763,7 +763,7 @@ function chooseRows(): void {
 	}));
 	only.addEventListener("input", fill);
 	fill();
-	fillDialog(dialog, "Rows", [make("div", { className: "line" }, only, all(false), all(true)), box, labelled("Flame graph, call tree, latency and plot are of ", one)]);
+	fillDialog(dialog, "Rows", [make("div", { className: "line" }, only, all(false), all(true)), box, labelled("Flame graph, call tree, latency and plot show ", one)]);
 }
 
 function zoomToSelection(): void {
@@ -841,8 +841,8 @@ function listen(): void {
 }
 
 /*
- * A picture (uft view --png) is taken when the page is loaded. That it is not, while a document inside is open: it is closed when all is drawn.
- * What asks something does so at most `still` ms after what made it ask.
+ * The browser takes a picture (uft view --png) when the page is loaded. The page is not loaded while a document inside is open, so this document is
+ * closed when all is drawn. A request follows its cause within `still` ms.
  */
 const still = 400;
 function holdPicture(): void {
@@ -868,13 +868,13 @@ async function start(): Promise<void> {
 	api.shift = shiftIn(asked);
 	const of = api.file, all = api.once<Files>("files", {});
 	early = api.once<Info>("info", {});
-	early.catch(() => undefined);	/* all says so, too */
+	early.catch(() => undefined);	/* `all` fails, too, and reports it */
 	if (asked.has("picture"))
 		holdPicture();
 	const saved = localStorage.getItem("uft-theme");
 	setTheme(saved ? saved === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
 	listen();
-	void graph.width;	/* the page is laid out while these answers are on their way */
+	void graph.width;	/* lays the page out while the answers are on their way */
 	files = await all;
 	const select = element<HTMLSelectElement>("file");
 	if (files.files.length > 1)

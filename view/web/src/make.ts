@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* make.ts - parts of the page: an element with what it is and what it has inside; a button with what it does */
+/* make.ts - make parts of the page: an element with properties and contents; a button with its action */
 
-/** @is: properties; of roles and labels the attributes are set, because older browsers lack the properties. */
+/** @is: properties. Roles and labels are set as attributes, because older browsers lack these properties. */
 export function make<K extends keyof HTMLElementTagNameMap>(tag: K, is: Partial<HTMLElementTagNameMap[K]> = {}, ...inside: (globalThis.Node | string)[]): HTMLElementTagNameMap[K] {
 	const e = document.createElement(tag);
 	for (const [name, value] of Object.entries(is))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* menu.ts - a menu where the pointer is; the arrow keys and Enter choose, Escape leaves it */
+/* menu.ts - a menu at the pointer; the arrow keys and Enter choose, Escape closes it */
 import { button, make } from "./make";
 
 export interface Choice { text: string; act(): void }
 
 export class Menu {
 	private root = make("div", { id: "menu", role: "menu", hidden: true });
-	private back: HTMLElement | null = null;		/* has the focus again when the menu is gone */
+	private back: HTMLElement | null = null;		/* gets the focus back when the menu closes */
 
 	constructor() {
 		(document.querySelector("main") ?? document.body).append(this.root);
@@ -16,7 +16,7 @@ export class Menu {
 
 	get isOpen(): boolean { return !this.root.hidden; }
 
-	/** A line is between groups. */
+	/** Opens the menu, with a line between groups. */
 	open(x: number, y: number, groups: Choice[][]): void {
 		const choices = groups.filter(g => g.length).flatMap((g, i) => g.map((c, j) => ({ ...c, isFirst: i > 0 && j === 0 })));
 		this.back = document.activeElement as HTMLElement | null;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plot.ts - values over the time that is in view: how often and how long calls are, or a field of an event */
+/* plot.ts - values over the visible time: the rate and the durations of calls, or a field of an event */
 import uPlot from "uplot";
 import { Api, Plot } from "./api";
 import { message } from "./flame";
@@ -10,12 +10,12 @@ const top = 36;
 
 export interface PlotHooks { onRange(from: number, to: number): void; onTime(t: number): void }
 
-/* A million and more has no room beside an axis. */
+/* Shortens numbers of a million and more, which have no room beside an axis. */
 function short(n: number): string {
 	return n < 1e5 ? count(n) : n < 1e8 ? `${+(n / 1e6).toFixed(2)} M` : `${+(n / 1e9).toFixed(2)} G`;
 }
 
-/** Of the marks of a logarithmic axis the decades have a number, or as many of them as there is room for. */
+/** Only decades of a logarithmic axis have a number, as many of them as there is room for. */
 function decades(u: uPlot, marks: number[]): (number | null)[] {
 	const power = (v: number): number => Math.round(Math.log10(v)), isDecade = (v: number): boolean => Math.abs(Math.log10(v) - power(v)) < 1e-6;
 	const every = Math.max(1, Math.ceil(marks.filter(isDecade).length * 16 * devicePixelRatio / Math.max(1, u.bbox.height)));
@@ -29,7 +29,7 @@ export class PlotView {
 	private chart: uPlot | null = null;
 	private plotOf = "";
 	private box = make("div", { className: "chart" });
-	private what = make("select", { ariaLabel: "What is plotted" });
+	private what = make("select", { ariaLabel: "Value to plot" });
 	private legend = make("span", { className: "series" });
 
 	constructor(private root: HTMLElement, private api: Api, private hooks: PlotHooks, private onChoice: () => void, onRow: (spec: string) => void) {
@@ -50,7 +50,7 @@ export class PlotView {
 			this.what.value = "func";
 	}
 
-	/** What is plotted, if it is not the selected function. */
+	/** The plotted value, unless it is the selected function. */
 	get choice(): string { return this.what.value === "func" ? "" : this.what.value; }
 	set choice(what: string) { this.what.value = what || "func"; if (!this.what.value) this.what.value = "func"; }
 
@@ -100,7 +100,7 @@ export class PlotView {
 		const axis = { stroke: css("--dim"), grid: { stroke: css("--line"), width: 0.5 }, ticks: { stroke: css("--line"), width: 0.5 } };
 		const line = (colour: string): uPlot.Series => ({ scale: "value", stroke: colour, width: 1.2, spanGaps: false, points: { show: true, size: 3 } });
 		const all = p.count.reduce((sum, n) => sum + n, 0), most = p.high.reduce((a, v) => v === null || (a !== null && a > v) ? a : v, null), mean = p.mean.reduce<number>((sum, v, i) => sum + (v ?? 0) * (p.count[i] ?? 0) / (all || 1), 0);
-		/* What the colours mean: in all, or where the pointer is. */
+		/* Shows the meaning of the colours with the values of the whole, or those at the pointer. */
 		const tell = (i: number | null | undefined): void => this.legend.replaceChildren(...([
 			["--dim", isTime ? "calls" : "events", typeof i === "number" ? `${count(Math.round((p.count[i] ?? 0) / seconds))}/s` : count(all)],
 			["--bad", isTime ? "longest" : "greatest", value(typeof i === "number" ? p.high[i] ?? null : most)],
@@ -140,7 +140,7 @@ export class PlotView {
 		this.chart?.destroy();
 		this.box.replaceChildren();
 		if (!p.count.some(c => c))
-			return this.say(isTime ? "No call of it ends here." : "No such event here.");
+			return this.say(isTime ? "No call of the function ends in this part." : "No such event in this part.");
 		this.chart = new uPlot(options, data, this.box);
 		tell(null);
 		this.chart.ctx.canvas.setAttribute("role", "img");

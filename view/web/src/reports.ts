@@ -19,11 +19,11 @@ export class Reports {
 	private treeOf = "";
 	private coming: Promise<void> = Promise.resolve();
 	private histogram: Histogram | null = null;
-	private chosen = "";	/* as there was no other function */
+	private chosen = "";	/* the function that load() chose, because the user had chosen none */
 	private brush: { x0: number; x1: number } | null = null;
 	private bars = make("canvas", { role: "img", ariaLabel: "Latency histogram" });
 	private longest = button("Longest call", "Select it in the graph", () => { if (this.histogram) this.hooks.onLongest(this.histogram); });
-	private weight = make("select", { ariaLabel: "What widths stand for" }, ...weights.map(([name]) => new Option(name)));
+	private weight = make("select", { ariaLabel: "Meaning of widths" }, ...weights.map(([name]) => new Option(name)));
 	private note = make("span");
 	private bar = make("div", { className: "bar-of-fields" });
 
@@ -40,7 +40,7 @@ export class Reports {
 		new ResizeObserver(() => this.drawLatency()).observe(latency);
 	}
 
-	/** What widths stand for, by its number. */
+	/** The number of the value that widths show. */
 	get widths(): number { return Math.max(0, this.weight.selectedIndex); }
 	set widths(n: number) { this.weight.selectedIndex = weights[n] ? n : 0; }
 
@@ -53,17 +53,17 @@ export class Reports {
 		this.drawLatency();
 	}
 
-	/* Of what the filter hides, and has calls below it that it shows. */
+	/* The colour of calls that the filter hides, but that have visible calls below them. */
 	private get callerColour(): number { return this.isDark ? 0xff4a4440 : 0xffdedad6; }
 
 	private describe(n: Node): string {
 		const [, name, calls, total, self, longest, open, , , blocked, runnable] = n, all = this.tree?.total || 1;
 		if (!calls)
-			return `${name}\nthe filter hides it; below it it shows ${time(total)} (${(100 * total / all).toFixed(1)} %)`;
+			return `${name}\nhidden by the filter; calls below it that the filter shows: ${time(total)} (${(100 * total / all).toFixed(1)} %)`;
 		return `${name}\n${time(total)} in all (${(100 * total / all).toFixed(1)} %), ${time(self)} itself\n${count(calls)} calls, the longest ${time(longest)}` + (blocked || runnable ? `\n${time(blocked)} blocked, ${time(runnable)} waiting for a CPU` : "") + (open ? `\n${count(open)} had not returned` : "");
 	}
 
-	/** Also while the same is on its way, and shows it when it has come. */
+	/** Loads the tree of a part. It may be called again while the same tree is on its way. */
 	async load(from: number, to: number, tid: number): Promise<void> {
 		const { filter } = this, of = `${this.api.file}|${from}|${to}|${tid}|${filter}`;
 		if (of !== this.treeOf) {
@@ -93,7 +93,7 @@ export class Reports {
 	forget(): void { this.treeOf = ""; this.tree = null; this.histogram = null; }
 
 	private get nothing(): string {
-		return this.filter ? "No call here that the filter shows: zoom out, or take the filter away." : "No calls with durations here: zoom out, or record with -p function_graph.";
+		return this.filter ? "The filter shows no call in this part: zoom out, or remove the filter." : "No calls with durations here: zoom out, or record with -p function_graph.";
 	}
 
 	private show(): void {
@@ -107,12 +107,12 @@ export class Reports {
 		const nodes = this.tree.nodes, own = weights[this.weight.selectedIndex]?.[1], isTime = this.weight.selectedIndex <= 0 || !own;
 		const values = isTime ? nodes.map(n => n[3]) : sums(nodes, own), total = isTime ? this.tree.total : values.reduce((sum, v, i) => sum + (nodes[i]?.[0] ? 0 : v), 0);
 		this.flame.replaceChildren(this.bar, this.graph.canvas, this.graph.scroll);
-		this.note.textContent = total ? "" : " nothing of it here: it is known of recordings with --sched-switch";
+		this.note.textContent = total ? "" : " no such times here: record with --sched-switch";
 		this.graph.show(nodes.map((n, i) => ({ depth: n[0], name: n[1], value: values[i] ?? 0, colour: n[2] ? colour(textNumber(n[1]), this.isDark) : this.callerColour, tip: this.describe(n) })), total || 1);
 		this.calls.show(this.tree);
 	}
 
-	/** What is looked for: it stands out in the flame graph and in the call tree. */
+	/** The text to find: matches stand out in the flame graph and in the call tree. */
 	set find(text: string) {
 		this.graph.find = text;
 		this.graph.draw();
@@ -122,8 +122,8 @@ export class Reports {
 	/* ---- Latencies ---- */
 
 	/*
-	 * The function that is worth a look: by its time, without what it was blocked or had no CPU, times its calls that returned, in all of its places
-	 * in the tree. By time alone it would be one that waits: select(), or main().
+	 * The function that is most worth a look: the largest product of its time on a CPU and its calls that returned, over all its places in the tree. By
+	 * time alone it would be a function that waits: select(), or main().
 	 */
 	private busiest(): string {
 		const of = new Map<string, [number, number]>();
@@ -171,7 +171,7 @@ export class Reports {
 		const h = this.histogram;
 		if (!h || !this.bars.isConnected)
 			return;
-		const g = prepare(this.bars), w = this.bars.clientWidth, height = this.bars.clientHeight, left = 12, foot = 22, top = 42;	/* the button stands above */
+		const g = prepare(this.bars), w = this.bars.clientWidth, height = this.bars.clientHeight, left = 12, foot = 22, top = 42;	/* the button is above */
 		if (!g)
 			return;
 		const style = getComputedStyle(document.documentElement), [lo, hi] = this.span, x = (ns: number): number => left + (Math.log(Math.max(1, ns)) - lo) / (hi - lo) * (w - 2 * left);
@@ -193,7 +193,7 @@ export class Reports {
 			if (x(ns) + 3 + g.measureText(time(ns)).width < w)
 				g.fillText(time(ns), x(ns) + 3, height - 7);
 		}
-		for (let calls = 1; calls <= most && h.calls; calls *= 10) {	/* how many calls bars stand for */
+		for (let calls = 1; calls <= most && h.calls; calls *= 10) {	/* the scale of the bars, in calls */
 			const y = Math.round(height - foot - Math.log(calls + 1) / Math.log(most + 1) * tall);
 			g.globalAlpha = 0.25;
 			g.fillRect(left, y, w - 2 * left, 1);

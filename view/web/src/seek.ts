@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* seek.ts - from one call or event to the next: by text, of a function, of a task; among what the filter shows, by the server */
+/* seek.ts - step from one call or event to the next: by text, function or task; the server searches the events that the filter shows */
 import { Api, Found, List, ListRow, RowAt, Task } from "./api";
 import { Hit, Row } from "./graph";
 
-/** What is selected in the graph; a function that was chosen without a call of it; the row of the task; marker A; the row of the list, -1 none. */
+/** The selection in the graph; a function that was chosen without a call; the row of the task; marker A; the row of the list, -1: none. */
 interface Selected { hit: Hit | null; name: string; row: Row | null; t: number; at: number }
 export interface SeekHooks {
 	filter(): string; selected(): Selected; taskOf(row: Row): Task | undefined; rowOf(r: ListRow): Row | undefined;
-	onNotice(text: string): void; onFound(row: number, r: ListRow): void;	/* "": what was told is no more */
+	onNotice(text: string): void; onFound(row: number, r: ListRow): void;	/* "": the notice is outdated */
 }
 
 export class Seeker {
-	private asked = 0;	/* the last one counts */
+	private asked = 0;	/* number of the latest request: answers to earlier ones are dropped */
 
 	constructor(private api: Api, private hooks: SeekHooks) {}
 
-	/** The next row of the list behind @from, or before it, that is @wanted; null: there is none, which is told, or something else was asked for since. */
+	/** Finds the next row of the list behind @from, or before it, that is @wanted. null: there is none, and a notice tells so; or another request followed. */
 	async seek(what: string, wanted: Record<string, string | number>, from: number, back: boolean): Promise<{ row: number; t: number } | null> {
 		const mine = ++this.asked, filter = this.hooks.filter(), slow = setTimeout(() => this.hooks.onNotice(`Looking for ${what} …`), 300);
 		try {
@@ -41,7 +41,7 @@ export class Seeker {
 		}
 	}
 
-	/** The call of the same function that ends next, or ended before, in whichever task: of the call that is selected, or of a function alone. */
+	/** Steps to the next call, in any task, of the function of the selected call, or of the chosen function; in the order of their ends. */
 	async stepCall(back: boolean): Promise<void> {
 		const { hit, name: chosen, t } = this.hooks.selected(), p = hit?.kind === "call" && !hit.row.isCpu && hit.calls === 1 ? hit : null, name = p?.name ?? chosen;
 		if (!name)
@@ -49,7 +49,7 @@ export class Seeker {
 		await this.step(`A call of ${name}`, { call: name }, p ? p.start + p.len : t, back, r => !!p && r.t - (r.duration ?? 0) === p.start && r.depth === p.lane && this.hooks.rowOf(r)?.key === p.row.shows);
 	}
 
-	/** The next event, or the one before, of the task of what is selected. */
+	/** Steps to the next or previous event of the task of the selection. */
 	async stepEvent(back: boolean): Promise<void> {
 		const { row, t, at } = this.hooks.selected(), task = row && this.hooks.taskOf(row);
 		if (!task)
@@ -57,7 +57,7 @@ export class Seeker {
 		await this.step(`An event of ${task.comm}-${task.tid}`, { tid: task.tid, ...this.api.file === "all" ? { source: task.file } : {} }, t, back, r => r.n === at);
 	}
 
-	/* From time @t on, or before it; @isSame: it is where one is. */
+	/* Searches from time @t on, or before it; @isSame: the row is the present one, which is skipped. */
 	private async step(what: string, wanted: Record<string, string | number>, t: number, back: boolean, isSame: (r: ListRow) => boolean): Promise<void> {
 		const filter = this.hooks.filter(), { at } = this.hooks.selected();
 		try {

@@ -2,14 +2,14 @@
 /* table.ts - rows of text below a head, with columns of fixed widths */
 import { make } from "./make";
 
-export interface Column { name: string; width: number; isText?: boolean }	/* width 0: what is left, a text; else numbers, which stand at the right */
+export interface Column { name: string; width: number; isText?: boolean }	/* width 0: the rest of the width, for a text; other columns are numbers, aligned to the right */
 
 export function tableRow(columns: Column[], texts: string[], kind = ""): HTMLElement {
 	const row = make("div", { className: `row ${kind}` });
 	texts.forEach((text, i) => {
 		const span = make("span", {}, text), { width = 0, isText = false } = columns[i] ?? {};
 		if (width)
-			span.style.width = `${width / 12}em`;	/* of text of 12 pixels */
+			span.style.width = `${width / 12}em`;	/* for text of 12 pixels */
 		else
 			span.style.flex = "1";
 		if (width && !isText)

@@ -2,9 +2,9 @@
 /*
  * tree.ts - the call tree as a table whose rows fold
  *
- * A row is a path; what is folded is known by the path, so it stays so when another part is shown. The keys are those of trees elsewhere: arrows
- * move, left folds or goes up, right unfolds or goes down, Enter selects the function. What the filter hides, and has below it calls that it
- * shows, is pale and has no numbers of its own.
+ * A row is a path. Folds are remembered by path, so they stay when another part is shown. The keys are those of other trees: arrows move, left folds
+ * or goes up, right unfolds or goes down, Enter selects the function. A call that the filter hides, but that has visible calls below it, is pale and
+ * has no numbers of its own.
  */
 import { button, make } from "./make";
 import { Node, Tree } from "./api";
@@ -14,7 +14,7 @@ import { Column, tableHead, tableRow } from "./table";
 const columns: Column[] = [{ name: "total", width: 90 }, { name: "%", width: 60 }, { name: "self", width: 90 }, { name: "calls", width: 90 }, { name: "longest", width: 90 }, { name: "blocked", width: 90 }, { name: "no CPU", width: 90 }, { name: "function", width: 0 }];
 const waits = ["blocked", "no CPU"], least = 0.002, rowsMost = 1500;
 
-/* Of a deep call the number says how deep it is, and its name is near those above. */
+/* Deeper calls are not indented further: a number shows their depth. */
 const indented = 12;
 const indent = (depth: number): string => "  ".repeat(Math.min(depth, indented)), deep = (depth: number): string => depth > indented ? `[${depth}] ` : "";
 
@@ -25,7 +25,7 @@ export class CallTree {
 	private tree: Tree | null = null;
 	private lines: Line[] = [];
 	private now = 0;	/* the line that has the focus */
-	private text = "";	/* what is looked for */
+	private text = "";	/* the text to find */
 	private grid = make("div", { className: "grid", tabIndex: 0, role: "treegrid", ariaLabel: "Call tree" });
 	private bar = make("div", { className: "bar-of-fields" });
 	private note = make("span");
@@ -37,7 +37,7 @@ export class CallTree {
 		this.bar.append(button("Fold all", "Only the outermost calls", () => this.foldAll()), " ", button("Unfold all", "All calls", () => { this.folded.clear(); this.changed(); }), this.note);
 	}
 
-	/** Which paths are folded, for the address. */
+	/** The folded paths, for the address. */
 	get folds(): string { return [...this.folded].slice(0, 200).map(n => n.toString(36)).join("."); }
 	set folds(text: string) { this.folded = new Set(text.split(".").filter(t => /^[0-9a-z]{1,7}$/.test(t)).slice(0, 200).map(t => parseInt(t, 36))); }
 
@@ -56,7 +56,7 @@ export class CallTree {
 		this.onChoice();
 	}
 
-	/* Of all nodes that are long enough: their paths, and which have others below them. */
+	/* Calls take() for each node that is long enough, with its path and whether nodes follow below it. */
 	private each(tree: Tree, take: (n: Node, path: number, hasMore: boolean) => void): number {
 		const paths: number[] = [], { nodes } = tree;
 		let short = tree.left_out;
@@ -127,7 +127,7 @@ export class CallTree {
 	private showFound(): void {
 		for (const row of this.grid.querySelectorAll<HTMLElement>("[data-i]")) {
 			const l = this.lines[Number(row.dataset["i"])], is = (name: string): boolean => !!this.text && name.toLowerCase().includes(this.text);
-			row.classList.toggle("hit", !!l && (is(l.node[1]) || l.names.some(is)));	/* or below what is folded */
+			row.classList.toggle("hit", !!l && (is(l.node[1]) || l.names.some(is)));	/* or a folded row below it */
 		}
 	}
 

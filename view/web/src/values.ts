@@ -2,15 +2,16 @@
 /*
  * values.ts - a row of the graph that shows a value over time: a counter, a field of events, or durations of calls
  *
- * The server cuts a part of the recording into equal pieces (api/plot). Parts begin and end at multiples of half a power of two of what is in
- * view, so that one moves for a while with one answer. A counter keeps its value until the next one; durations are bars, on a logarithmic scale.
+ * The server cuts a part of the recording into equal pieces (api/plot). Parts begin and end at multiples of half a power of two of the visible time,
+ * so that one answer serves for a while when the view moves. A counter keeps its value until the next one; durations are bars, on a logarithmic
+ * scale.
  */
 import { Api, Plot } from "./api";
 import { clamp, count, time } from "./format";
 
 const pieces = 4096, wait = 120;
 
-/** What is plotted, as the address keeps it: `fFUNCTION`, `f` for all calls, `eEVENT.FIELD`, or `eEVENT.FIELD\nTRACK`. */
+/** The plotted value, as in the address: `fFUNCTION`, `f` for all calls, `eEVENT.FIELD`, or `eEVENT.FIELD\nTRACK`. */
 export function labelOf(spec: string): string {
 	const [field = "", track] = spec.slice(1).split("\n");
 	return spec[0] === "f" ? `${field || "all calls"}, duration` : track ?? field;
@@ -25,12 +26,12 @@ export class Values {
 
 	constructor(readonly spec: string, private api: Api, private onChange: () => void) { this.label = labelOf(spec); }
 
-	/** What gives it its colour: of durations the function, as elsewhere. */
+	/** The name that decides the colour: for durations the function, as in other views. */
 	get name(): string { return this.isTime ? this.spec.slice(1) : this.label; }
 	get isTime(): boolean { return this.spec[0] === "f"; }
 	get isPending(): boolean { return this.timer !== 0; }
 
-	/** Asks for what is seen from @from to @to, after a while without another question. */
+	/** Requests the values from @from to @to, after a while without another request. */
 	want(from: number, to: number): void {
 		const half = 2 ** Math.ceil(Math.log2(Math.max(64, to - from))) / 2, w = (to - from) / 4;
 		const lo = Math.max(0, Math.floor((from - w) / half) * half), hi = Math.max(lo + half, Math.ceil((to + w) / half) * half), of = `${this.api.file}|${lo}|${hi}`;
@@ -72,7 +73,7 @@ export class Values {
 		return p && i >= 0 && i < p.count.length ? i : -1;
 	}
 
-	/** What it was at @t: of a counter its last value. */
+	/** The value at @t; of a counter the last value before it. */
 	at(t: number): string {
 		const p = this.plot;
 		let i = this.pieceAt(t);
@@ -88,7 +89,7 @@ export class Values {
 		return `${this.text(low)} to ${this.text(high)}, mean ${this.text(mean)}, ${count(n)} ${this.isTime ? "calls" : "values"}`;
 	}
 
-	/* The scale: of what is in view, with 0 in it. */
+	/* The scale of the visible values, with 0 in it. */
 	private scale(first: number, last: number): [number, number] {
 		const p = this.plot as Plot;
 		let lo = 0, hi = 0;
