@@ -88,7 +88,7 @@ makes() {
 	echo "| function, all functions of cc1, the newest kept | $(best make.cc1) | $(middle make.cc1) | $(over "$(best make.cc1)" "$(best make.bare)") | 6 |"
 	echo
 	"$uft" stat cc1.uft 2>/dev/null | awk -F': ' '$1 == "calls" || $1 == "functions" || $1 == "lost" || $1 == "armed" { print "- " $1 ": " $2 }'
-	echo "- \`uft sites\` of cc1: $("$uft" sites "$cc1" 2>/dev/null | sed -n 's/^# plain code: //p' | head -1)"
+	echo "- \`uft sites\` of cc1: $("$uft" sites "$cc1" 2>/dev/null | sed -n 's/^# unprepared code: //p' | head -1)"
 }
 
 execs

@@ -333,7 +333,7 @@ micro() {
 	for m in "tests/unit/ring/bench_micro|The probe side alone, sites armed by hand" \
 		"tests/stress/patch/bench_patch|Switching 100,000 sites, one batch (budget 20 ns with idle threads, 2 x the bare stores with 4 running)" \
 		"tests/unit/stream/stream_bench|The recorder and the reader alone (budget 30 M events/s written)" \
-		"tests/unit/relocate/bench_relocate|Planning to rewrite plain code (budget 1 us a function, libcrypto 100 ms)"; do
+		"tests/unit/relocate/bench_relocate|Planning to rewrite unprepared code (budget 1 us a function, libcrypto 100 ms)"; do
 		say "## ${m#*|}"
 		say
 		say '```'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# unprepared.sh - part of run.sh: plain code, built for nobody, beside prepared code and the peers that can do without
+# unprepared.sh - part of run.sh: unprepared code beside prepared code and the tracers that can trace it, too
 
 # Of the plain program's functions those that the prepared build has sites in, so that the calls are the same.
 unprepared_table() {
@@ -38,7 +38,7 @@ armed_library_table() {
 	./startup "$rounds" openssl version -- "$uft" record -q -p nop -o lib.uft openssl version -- \
 		"$uft" record -q -p function -l '*:mod:libcrypto*' -b 8M -o lib.uft openssl version >lib.times
 	n=$("$uft" sites "$(ldd "$(command -v openssl)" | awk '/libcrypto/ { print $3 }')" 2>/dev/null |
-		sed -n 's/^# plain code: \([0-9]*\) of.*/\1/p')
+		sed -n 's/^# unprepared code: \([0-9]*\) of.*/\1/p')
 	d=$(awk -v a="$(nth lib.times 3 1)" -v b="$(nth lib.times 2 1)" 'BEGIN { printf "%.1f", a - b }')
 	say "## libcrypto, $n entries rewritten at the start"
 	say

@@ -222,12 +222,12 @@ static void print_counts(FILE *f, const struct cmd_object *item, const struct si
 		fprintf(f, "# linked for gprof: while functions are traced their calls are missing in gmon.out\n");
 	if (!c->usable && !obj->nbefore)
 		fprintf(f,
-			"# nothing prepared: plain code is %s; %s prepares all functions (`uft cflags` prints the flags for your "
+			"# nothing prepared: entries are %s; %s prepares all functions (`uft cflags` prints the flags for your "
 			"compiler)\n", entries_are_known(obj) ? "rewritten" : "left alone on this machine",
 			uft_prepare_options(obj->machine));
 }
 
-/* ---- Plain code ------------------------------------------------------------------------------- */
+/* ---- Unprepared code -------------------------------------------------------------------------- */
 
 static const char *entry_kind(const struct entry *e)
 {
@@ -275,7 +275,7 @@ static void print_entry_counts(FILE *f, const struct entry_count *c, int is_befo
 			"the pad\n", c->usable, all, c->usable - c->pads, c->pads);
 	else
 		fprintf(f,
-			"# plain code: %zu of %zu entries can be rewritten: code %zu, code-pad %zu%s; %zu of them for the function "
+			"# unprepared code: %zu of %zu entries can be rewritten: code %zu, code-pad %zu%s; %zu of them for the function "
 			"tracer only\n", c->usable, all, c->usable - c->pads - c->puns, c->pads, puns, c->plain);
 	if (c->walker)
 		fprintf(f, "# function tracer only, where its runtime may look: %s\n", c->walker);
@@ -305,7 +305,7 @@ static void print_entries(FILE *f, const struct sites_opts *opts, const struct c
 		return;
 	if (entries_list(obj, &list) || entries_plan(obj, &list, NULL)) {
 		if (!opts->table)
-			fprintf(f, "# plain code: too damaged to be read\n");
+			fprintf(f, "# unprepared code: too damaged to be read\n");
 		entries_free(&list);
 		return;
 	}

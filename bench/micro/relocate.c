@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * relocate.c - what planning to rewrite plain code costs
+ * relocate.c - the cost of planning to rewrite unprepared code
  *
  *	relocate [FILE...]	medians of 9; the file is in the page cache
  *

@@ -111,7 +111,7 @@ static int dis_function(FILE *f, const struct dis_opts *opts, const struct cmd_o
 	fprintf(f, "%s  (%s", d.name, d.object);
 	if (d.entry && !d.entry->skip)
 		fprintf(f, ": %s, %s, %u bytes move)\n", d.entry->before ? "code behind a pad of its own" :
-			"plain code", d.entry->pun ? "jump that ends in the bytes behind it" : d.entry->is_trap ?
+			"unprepared code", d.entry->pun ? "jump that ends in the bytes behind it" : d.entry->is_trap ?
 			"int3 if asked for (--int3)" : d.entry->pad ? "short jump to a pad" : "jump", d.entry->nmoved);
 	else if (d.entry)
 		fprintf(f, ": left alone: %s%s)\n", entry_skip_text(d.entry->skip),

@@ -17,7 +17,7 @@ struct dis_words {
 	unsigned thunk_bytes;
 	uint32_t (*entry_word)(uint64_t site, uint64_t stub);
 	uint32_t (*jump_word)(uint64_t at, uint64_t stub);
-	uint32_t (*code_jump)(uint64_t at, uint64_t to);	/* takes the place of a plain entry */
+	uint32_t (*code_jump)(uint64_t at, uint64_t to);	/* replaces the entry of an unprepared function */
 	int (*make_call)(uint32_t *w, unsigned n, uint64_t at, uint64_t thunk);
 	int (*make_thunk)(uint32_t *w, uint64_t at, uint64_t cells, int has_k, const int32_t *tid_offset);
 	int (*make_stub)(uint32_t *w, uint64_t at, uint64_t to, uint64_t exit, uint64_t body, uint8_t flags);
@@ -35,7 +35,7 @@ int words_site_columns(struct dis *d);
  * place of an instruction.
  */
 void words_print_piece(FILE *f, struct dis *d, const uint32_t *word, unsigned n, const char *const *label);
-int words_code_columns(struct dis *d);	/* plain code */
+int words_code_columns(struct dis *d);	/* unprepared code */
 /* Prints the moved instructions and fills *c. 0: there is nothing more to print. */
 int words_print_moved(FILE *f, struct dis *d, struct uft_code *c);
 void words_print_code_stub(FILE *f, struct dis *d, const uint32_t *word, const char *exit);

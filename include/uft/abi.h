@@ -463,7 +463,7 @@ enum uft_site_kind {		/* the bytes at the address while the site is not armed */
 	UFT_SITE_OWN_CALL,	/* call of the program's own mcount/__fentry__: must keep being made */
 	UFT_SITE_PREPAD,	/* `len` < 5 bytes of pad at the entry (>= 2), >= 5 bytes of nops before it */
 	/*
-	 * plain code; its struct uft_code was sent before. `len` is 5, 2 (by a pad), 1 (int3) or 1 to 4
+	 * unprepared code; its struct uft_code was sent before. `len` is 5, 2 (by a pad), 1 (int3) or 1 to 4
 	 * (punned); 4 of words
 	 */
 	UFT_SITE_CODE,

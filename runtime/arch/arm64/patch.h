@@ -8,7 +8,7 @@
  *	stub		bl enter thunk ; bl site+8 ; b exit thunk ; flags	UFT_STUB_BYTES
  *	mcount stub	mov x9, x30 ; bl menter thunk ; b exit thunk ; flags, frame	does not come back; bodies return to b exit thunk
  *
- *	plain code	b slot's code | func | graph		4 bytes: any instruction when found
+ *	unprepared	b slot's code | func | graph		4 bytes: any instruction when found
  *	its slot	code | func: save x9 - x15 ; mov x9, x30 ; x17 ; bl func thunk ; restore ; b code | graph: push x30 ; b stub
  *	its stub	bl enter thunk ; bl code ; b exit thunk ; flags	at enter the parent lies at sp
  *

@@ -6,11 +6,11 @@
  *	mcount site	jal ra _mcount | nop | jal ra stub			4 bytes, which may lie between words
  *			auipc ra ; jalr ra | auipc ra ; nop | jalr ra stub	8 bytes, where nothing was relaxed
  *	thunk		auipc t4 ; ld t3, cells ; ld t4, cells + 8 ; lw t5, libc's note ; jr t4	t3: K; the exit's without. t5: the
- *			thread's number (uft_slice.tid_offset), 0 if not known; plain code's without
+ *			thread's number (uft_slice.tid_offset), 0 if not known; unprepared code's without
  *	copy		of a fast path (trace.S), its first word j thunk while it is off ; j thunk
  *	stub		jal t1 func thunk | enter thunk ; jalr ra, t0 ; j exit thunk ; flags	UFT_STUB_BYTES
  *	mcount stub	jal t1 mfunc thunk | menter thunk ; frame ; j exit thunk ; flags	does not come back; bodies return to j exit thunk
- *	plain code	j slot's code | func | graph		4 bytes, at any two: one instruction or two when found
+ *	unprepared	j slot's code | func | graph		4 bytes, at any two: one instruction or two when found
  *	its slot	code | func: save ra t3 t4 ; jal ra, func thunk ; restore ; j code | graph: save ra t3 t4, where ; j stub
  *			exit: save t3 t4 ; j exit thunk
  *	its stub	jal ra, enter thunk ; jal ra, code ; j slot's exit ; flags	at enter the parent lies at sp

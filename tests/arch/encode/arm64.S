@@ -23,7 +23,7 @@ origin:
 	adrp	x3, origin
 	add	x3, x3, #0x123
 	mov	x16, x30
-	/* A slot of plain code, from what calls the function handler on. */
+	/* A slot of unprepared code, from the call of the function handler on. */
 	autiasp
 	stp	x9, x10, [sp, #-64]!
 	stp	x11, x12, [sp, #16]

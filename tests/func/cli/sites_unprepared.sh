@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# sites_unprepared.sh - what `uft sites` and `uft disas` say of code that nobody prepared
+# sites_unprepared.sh - `uft sites` and `uft disas` on unprepared code
 . "$(dirname "$0")/../../lib/common.sh"
 
 need gcc
@@ -32,8 +32,8 @@ run "$uft" sites -S prog
 expect_equal "status" "$status" 0
 lines=$(grep -vc '^#' out)
 usable=$(grep -v '^#' out | grep -vc ' none ')
-expect_equal "entries" "$(sed -n 's/^# plain code: [0-9]* of \([0-9]*\) .*/\1/p' out)" "$lines"
-expect_equal "usable" "$(sed -n 's/^# plain code: \([0-9]*\) of .*/\1/p' out)" "$usable"
+expect_equal "entries" "$(sed -n 's/^# unprepared code: [0-9]* of \([0-9]*\) .*/\1/p' out)" "$lines"
+expect_equal "usable" "$(sed -n 's/^# unprepared code: \([0-9]*\) of .*/\1/p' out)" "$usable"
 expect_equal "left alone" "$(sed -n 's/^# left alone: \([0-9]*\): .*/\1/p' out | awk '{ n += $1 } END { print n + 0 }')" \
 	$((lines - usable))
 expect_equal "main" "$(awk '$NF == "main" { print $2, $3, $4 }' out)" "code 5 unwind"
@@ -43,16 +43,16 @@ expect_equal "spins" "$(grep -c 'spins  \[something jumps into its first bytes' 
 # A filter keeps to its functions; without -S only what is usable is listed.
 run "$uft" sites -l 'spin*' -l main prog
 expect_equal "filtered" "$(grep -vc '^#' out)" 1
-expect_equal "filtered sum" "$(grep -c '^# plain code: 1 of 2 ' out)" 1
+expect_equal "filtered sum" "$(grep -c '^# unprepared code: 1 of 2 ' out)" 1
 
-# A prepared program's plain code is listed on request only, and never twice.
+# A prepared program's unprepared code is listed on request only, and never twice.
 gcc -O2 -fpatchable-function-entry=5 -o prep prog.c || exit 1
 run "$uft" sites -l main prep
 expect_equal "prepared" "$(awk '$NF == "main" { print $2 }' out)" "nops"
-expect_equal "prepared, plain" "$(grep -c 'plain code' out)" 0
+expect_equal "prepared, unprepared" "$(grep -c 'unprepared code' out)" 0
 run "$uft" sites -a -l main -l _start prep
 expect_equal "all, main" "$(awk '$NF == "main" { print $2 }' out)" "nops"
-expect_equal "all, plain" "$(grep -c 'plain code' out)" 1
+expect_equal "all, unprepared" "$(grep -c 'unprepared code' out)" 1
 
 # disas: the entry as it becomes, its slot, and the moved instructions with the way back to behind them.
 run "$uft" disas main prog

@@ -133,7 +133,7 @@ static void t_site(const uint8_t *bytes, size_t len)
 	say_result(leaf(n));
 }
 
-/* Of plain code the jump leads to a slot behind the moved instructions. */
+/* In unprepared code the jump leads to a slot behind the moved instructions. */
 static void t_moved(void)
 {
 	long n;

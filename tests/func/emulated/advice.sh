@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# advice.sh MACHINE CC EMULATOR - what uft tells whoever has a program of another machine: how to start it, how to build it
+# advice.sh MACHINE CC EMULATOR - uft's advice about a program of another machine: how to start it, how to build it
 . "$(dirname "$0")/../../lib/common.sh"
 machine=$1 cc=$2 emulator=$3
 # shellcheck disable=SC2086
@@ -25,7 +25,7 @@ expect_out "uft record --emulator='qemu-$machine"
 run "$uft" record "--emulator=$emulator" -o rec.uft ./plain
 expect_status 0
 run "$uft" sites ./plain
-expect_out "plain code is rewritten; $options prepares all functions"
+expect_out "entries are rewritten; $options prepares all functions"
 check
 grep -q 'entries can be rewritten' out || fail "sites: what is rewritten is not counted: $(cat out)"
 # shellcheck disable=SC2086

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# plain.sh MACHINE CC EMULATOR - programs that nobody prepared, and their C library: exact counts, output and registers as they were
+# plain.sh MACHINE CC EMULATOR - unprepared programs and their C library: exact counts, unchanged output and registers
 . "$(dirname "$0")/../../lib/common.sh"
 machine=$1 cc=$2 emulator=$3
 # shellcheck disable=SC2086
@@ -175,10 +175,10 @@ for object in odd "$(printf '%s\n' /usr/"$machine"-linux-gnu/lib/libc.so.6)"; do
 	[ -r "$object" ] || { echo "SKIPPED: reasons of libc: it is not there"; continue; }
 	run "$uft" sites --summary "$object"
 	check
-	awk '/^# plain code:/ { all = $6; sum += $4 } /^# left alone:/ { sum += $4 } END { exit !all || all != sum }' out ||
+	awk '/^# unprepared code:/ { all = $6; sum += $4 } /^# left alone:/ { sum += $4 } END { exit !all || all != sum }' out ||
 		fail "$object: the reasons do not sum to the rest: $(cat out)"
 	[ "$object" = odd ] && continue
 	check
-	awk '/^# plain code:/ { all = $6 - 0; ok = $4 } /left alone/ && /no function|no unwind/ { all -= $4 } END { exit ok < 0.95 * all }' out ||
+	awk '/^# unprepared code:/ { all = $6 - 0; ok = $4 } /left alone/ && /no function|no unwind/ { all -= $4 } END { exit ok < 0.95 * all }' out ||
 		fail "$object: few functions can be rewritten: $(cat out)"
 done

@@ -76,7 +76,7 @@ def refusal(cell):
 def may_be_too_small(cell):
     """Pads with no room for a call or jump: those functions are not traced, and uft says so."""
     # With -fcf-protection an endbr64 comes between the 14 bytes before the entry and the 2 behind it: without a list
-    # nothing tells that from plain code. Nor, in a static program, are pads before entries told from nothing.
+    # it looks like unprepared code. Nor, in a static program, are pads before entries told from nothing.
     return (cell.mode == 'pfe=3' or (cell.mode == 'pfe=16,14' and cell.cf == 'cf') or
             (cell.mode in BEFORE and not has_list(cell) and cell.link in ('static', 'static-pie')))
 

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# initcall.sh - the tracer initcall: constructors of plain, prepared and static programs, and of a library that dlopen() brings
+# initcall.sh - the tracer initcall: constructors of unprepared, prepared and static programs, and of a library that dlopen() loads
 . "$(dirname "$0")/../../lib/common.sh"
 
-[ "$(uname -m)" = x86_64 ] || skip "plain code is rewritten on x86-64 only yet"
+[ "$(uname -m)" = x86_64 ] || skip "unprepared code is rewritten on x86-64 only"
 
 cat >lib.c <<'end'
 #include <unistd.h>
