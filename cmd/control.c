@@ -71,7 +71,7 @@ static const struct cmd_syntax start_syntax = {
 };
 
 static const struct cmd_syntax set_syntax = {
-	"set", "[OPTIONS]", "Change what a session records, without starting or stopping it.", set_options, 0
+	"set", "[OPTIONS]", "Change the settings of a session, without starting or stopping it.", set_options, 0
 };
 
 /* @is_start: writes the list also if it is empty. */

@@ -28,7 +28,7 @@ static const struct cmd_option stat_options[] = {
 
 static const struct cmd_syntax stat_syntax = {
 	"stat", "[OPTIONS] [FILE]",
-	"Print what the recording FILE (default " CMD_DEFAULT_FILE ") holds, one key: value per line.",
+	"Print facts about the recording FILE (default " CMD_DEFAULT_FILE "), one key: value per line.",
 	stat_options, 0
 };
 
