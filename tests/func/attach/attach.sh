@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# attach.sh PROGRAM... - each is attached to twice while it runs: it notices nothing, its calls are recorded
+# attach.sh PROGRAM... - attach twice to each running program: its behaviour does not change, and its calls are recorded
 top_dir=$(dirname "$0")
 programs=
 for p; do programs="$programs $(realpath "$p")"; done

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# cgroup.sh PROGRAM - processes by name and by control group: all of them, and what they are told when there is none
+# cgroup.sh PROGRAM - attach to all processes of a name or a control group; the error if there is none
 top_dir=$(dirname "$0")
 program=$(realpath "$1")
 . "$top_dir/../../lib/common.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# cmdline.sh - a recording of running processes has the command line of the first of them, not that of uft or of a command beside them
+# cmdline.sh - a recording of running processes has the command line of the first process, not that of uft or of a command beside them
 . "$(dirname "$0")/../../lib/common.sh"
 
 cat >server.c <<'END_C'

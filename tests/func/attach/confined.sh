@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# confined.sh CONFINED PLAIN - threads that may not make the runtime's system calls: the program does what it does without uft, and uft says why not
+# confined.sh CONFINED PLAIN - threads that may not make the runtime's system calls: the program behaves as without uft, and uft reports the reason
 #
 # Each thread has filters of its own. They are looked at before an attach, when its hooks are in place, and when a program has been executed.
 # PLAIN is the same program without prepared entries.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# cost_limits.sh - --budget, --max-rate, --min-size and --keep-slow on a program that runs and that nobody prepared
+# cost_limits.sh - --budget, --max-rate, --min-size and --keep-slow on a running, unprepared program
 . "$(dirname "$0")/../../lib/common.sh"
 . "$top/tests/func/attach/lib.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# exec_again.sh AGAIN - attaching to a process that executes another program while it is planned for and armed: it is followed, or it is
-# said that it keeps on; what was found wrong with the program that is gone is no answer
+# exec_again.sh AGAIN - attach to a process that executes another program during planning and arming: uft follows it, or reports that it keeps
+# executing; a problem of the earlier program is no answer
 again=$(realpath "$1")
 . "$(dirname "$0")/../../lib/common.sh"
 

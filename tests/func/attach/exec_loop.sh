@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# exec_loop.sh - attaching to a process that executes one program after the other: it is met in one of them, or said to keep on; what is
-# found in the middle between two is no reason to refuse it
+# exec_loop.sh - attach to a process that executes one program after the other: uft attaches in one of them, or reports that it keeps executing; a
+# state between two programs is no reason to refuse
 . "$(dirname "$0")/../../lib/common.sh"
 
 cat >again.sh <<'END'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# languages.sh - a Rust and a Go program of Debian's that read from a pipe: attached to with all their libraries, and left
+# languages.sh - attach to a Rust and a Go program of Debian that read from a pipe, with all their libraries, and detach
 . "$(dirname "$0")/../../lib/common.sh"
 . "$top/tests/func/attach/lib.sh"
 need rg fzf python3

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# no_guard.sh NOFORK - a recorder whose guard cannot be forked says so, once, and attaches and leaves all the same
+# no_guard.sh NOFORK - a recorder whose guard cannot be forked reports it once, and attaches and detaches all the same
 nofork=$(realpath "$1")
 . "$(dirname "$0")/../../lib/common.sh"
 . "$top/tests/func/attach/lib.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# refuse.sh PROGRAM - what cannot be attached to is refused with its reason and goes on unharmed
+# refuse.sh PROGRAM - a process that uft cannot attach to is refused with a reason and runs on unharmed
 program=$(realpath "$1")
 . "$(dirname "$0")/../../lib/common.sh"
 . "$top/tests/func/attach/lib.sh"

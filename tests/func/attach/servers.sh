@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# servers.sh - Debian's redis-server and nginx, unmodified and under load, are attached to: every request is answered
+# servers.sh - attach to Debian's redis-server and nginx, unmodified and under load: they answer every request
 . "$(dirname "$0")/../../lib/common.sh"
 . "$top/tests/func/attach/lib.sh"
 . "$top/tests/lib/nginx.sh"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# signal_in_entry.sh PROGRAM - it is attached to while a signal handler will return between the instructions of faults()
+# signal_in_entry.sh PROGRAM - attach while a signal handler will return between the instructions of faults()
 #
-# That one is left as it is, and counted; whatever else runs there at every moment is rewritten, and nobody notices.
+# faults() is left as it is, and counted. All other functions that run there at every moment are rewritten, and the program notices nothing.
 program=$(realpath "$1")
 . "$(dirname "$0")/../../lib/common.sh"
 . "$top/tests/func/attach/lib.sh"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# two_sessions.sh PREPARED PLAIN - two recorders attach to one process at the same moment: one at most gets it, and it ends as it would without
-# them. Each looks for another one's memory when its own is mapped; the look before that finds nothing yet.
+# two_sessions.sh PREPARED PLAIN - two recorders attach to one process at the same moment: at most one gets it, and the process ends as without them.
+# Each looks for the other's memory when its own is mapped; the look before that finds nothing yet.
 prepared=$(realpath "$1")
 plain=$(realpath "$2")
 . "$(dirname "$0")/../../lib/common.sh"

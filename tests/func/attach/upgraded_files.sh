@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# upgraded_files.sh - program, loader, libc and a library of a running process were replaced by others, or deleted, as an upgrade does
+# upgraded_files.sh - attach to a process whose program, loader, libc and library were replaced or deleted, as by an upgrade
 . "$(dirname "$0")/../../lib/common.sh"
 . "$top/tests/func/attach/lib.sh"
 

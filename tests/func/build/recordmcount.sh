@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# recordmcount.sh - uft recordmcount: what it adds, that it is idempotent, that the result links and runs, what it refuses
+# recordmcount.sh - uft recordmcount: its changes, repeated runs, the linked program, refusals
 . "$(dirname "$0")/../../lib/common.sh"
 need gcc g++ clang clang++ ld.lld objdump objcopy readelf nm ar
 

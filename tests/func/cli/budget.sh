@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# budget.sh - what costs too much is dropped and said, the rest is complete: --budget, --max-rate, --min-size
+# budget.sh - --budget, --max-rate and --min-size drop expensive functions and report them; the rest is complete
 . "$(dirname "$0")/../../lib/common.sh"
 
 cat >prog.c <<'END'

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# completion.sh - bash completes commands, options, choices, and what the traced program itself completes
+# completion.sh - bash completes commands, options, choices, and the words of the traced program itself
 . "$(dirname "$0")/../../lib/common.sh"
 
 compopt() { :; }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# counter.sh - records without a clock: the order in each task is exact, numbers rise, nothing tells a time
+# counter.sh - records without a clock: the order in each task is exact, numbers rise, and no view prints a time
 . "$(dirname "$0")/../../lib/common.sh"
 
 need python3

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# cxx_names.sh - C++ names in reports: short, in full, as linked; and what filters match
+# cxx_names.sh - C++ names in reports (short, full, as linked) and in filters
 . "$(dirname "$0")/../../lib/common.sh"
 
 command -v c++ >/dev/null || skip "no C++ compiler"

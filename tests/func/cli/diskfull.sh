@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# diskfull.sh - a full disk: recording stops and says so, the program goes on, what is there can be read
+# diskfull.sh - a full disk: the recording stops with a message, the program runs on, and the records so far can be read
 . "$(dirname "$0")/../../lib/common.sh"
 
 if [ -z "${UFT_TEST_SMALL_DISK:-}" ]; then

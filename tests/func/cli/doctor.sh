@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# doctor.sh - uft doctor on programs and processes that have what each check looks for; tests/unit/control has the rest
+# doctor.sh - uft doctor on programs and processes with the property that each check looks for; tests/unit/control has the rest
 . "$(dirname "$0")/../../lib/common.sh"
 
 here=$top/tests/func/cli

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# file_owner.sh - files that uft makes are the user's alone, and a link or file of another user leads it nowhere
+# file_owner.sh - files that uft makes belong to the user alone, and another user's link or file cannot redirect them
 . "$(dirname "$0")/../../lib/common.sh"
 
 mode() { stat -c %a "$1"; }

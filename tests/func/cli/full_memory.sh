@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# full_memory.sh - the run directory is full when functions are traced and counted: neither commands of many sites nor sums of the profile end a program
+# full_memory.sh - a full run directory while functions are traced and counted: neither commands for many sites nor sums of the profile end a program
 . "$(dirname "$0")/../../lib/common.sh"
 
 if [ -z "${UFT_TEST_FULL_MEMORY:-}" ]; then

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# install.sh - what is installed works from where it is installed: program, library, headers, pages, completion
+# install.sh - an installed uft works from its place: program, library, headers, pages, completion
 . "$(dirname "$0")/../../lib/common.sh"
 need meson pkg-config
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# keep_slow.sh - --keep-slow: the graph of slow calls and of no others, complete, as it would be without; memory is bounded
+# keep_slow.sh - --keep-slow records the complete graph of slow calls, and of no others; its memory is bounded
 . "$(dirname "$0")/../../lib/common.sh"
 
 cat >prog.c <<'END'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# losses.sh - calls in the file and lost ones are all calls, exactly; what was overwritten is counted; every view says what is missing
+# losses.sh - recorded and lost calls sum exactly to all calls; overwritten events are counted; every view reports losses
 . "$(dirname "$0")/../../lib/common.sh"
 
 cat >prog.c <<'END'

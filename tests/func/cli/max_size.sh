@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# max_size.sh - a recording ends at --max-size, after --duration, and before a disk is full; the file is whole, the program goes on
+# max_size.sh - a recording ends at --max-size, after --duration, and before a disk is full; the file is complete, the program runs on
 . "$(dirname "$0")/../../lib/common.sh"
 
 cp "$top/tests/func/cli/prog.c" .

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# orphan_child.sh - a child whose first call comes when its parent, the last that the session knows, has ended: not one call is missing
+# orphan_child.sh - the first call of a child comes after its parent, the last process that the session knows, has ended: no call is missing
 . "$(dirname "$0")/../../lib/common.sh"
 
 cat >prog.c <<'END'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# pack.sh - uft pack: every view of a packed recording is that of the recording; what cannot be packed keeps its place
+# pack.sh - uft pack: every view of a packed recording equals that of the original; a recording that cannot be packed stays
 . "$(dirname "$0")/../../lib/common.sh"
 
 cp "$top/tests/func/cli/prog.c" .

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# pack_rest.sh - by default a recording is small when its program has ended, whether a CPU was idle meanwhile or none was
+# pack_rest.sh - by default a recording is packed when its program has ended, whether a CPU was idle meanwhile or not
 . "$(dirname "$0")/../../lib/common.sh"
 
 cp "$top/tests/func/cli/prog.c" .

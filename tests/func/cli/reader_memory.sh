@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# reader_memory.sh - who reads a recording needs no more memory for a long one than for a short one
+# reader_memory.sh - a reader needs no more memory for a long recording than for a short one
 . "$(dirname "$0")/../../lib/common.sh"
 need python3
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# record.sh - uft record: counts are exact, the program is undisturbed, ends of every kind leave a readable file
+# record.sh - uft record: exact counts, an undisturbed program, a readable file after every kind of end
 . "$(dirname "$0")/../../lib/common.sh"
 
 cp "$top/tests/func/cli/prog.c" .

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# report_select.sh - uft report: a part of a recording by time, CPU, thread, process and function, as text and as profile; the keys of uft stat
+# report_select.sh - uft report selects by time, CPU, thread, process and function, as text and as profile; the keys of uft stat
 . "$(dirname "$0")/../../lib/common.sh"
 
 # Three phases 100 ms apart, on a CPU each where there are two: 10 calls of first, 20 of second by another thread, 40 of third by

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# rescue.sh - the recorder is killed with -9: what was in the rings is in the file a moment later, every call of it
+# rescue.sh - the recorder is killed with SIGKILL: a moment later the file has every call that was in the rings
 . "$(dirname "$0")/../../lib/common.sh"
 
 cp "$top/tests/func/cli/rescue.c" .

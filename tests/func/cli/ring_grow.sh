@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# ring_grow.sh - while the recorder is late a ring grows: nothing is lost up to the bound, and beyond it each event is counted
+# ring_grow.sh - rings grow while the recorder is late: nothing is lost up to the bound, and each event beyond it is counted
 . "$(dirname "$0")/../../lib/common.sh"
 
 cat >burst.c <<'EOF'

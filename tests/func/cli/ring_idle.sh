@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# ring_idle.sh - rings that are not written give their memory back, and have it again when they are: nothing is lost
+# ring_idle.sh - idle rings give their memory back, and get it again when they are written: nothing is lost
 . "$(dirname "$0")/../../lib/common.sh"
 
 cat >burst.c <<'EOF'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# ring_memory.sh - rings get memory as they are written: a full run directory costs records, which is said, not the program
+# ring_memory.sh - rings get memory as they are written: a full run directory costs records, with a message, but not the program
 . "$(dirname "$0")/../../lib/common.sh"
 
 if [ -z "${UFT_TEST_RING_MEMORY:-}" ]; then

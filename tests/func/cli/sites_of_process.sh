@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# sites_of_process.sh - uft sites of a process: the files as it has them, in a mount namespace of its own; what is no program
+# sites_of_process.sh - uft sites of a process: its files in its own mount namespace; mapped files that are no programs
 . "$(dirname "$0")/../../lib/common.sh"
 . "$top/tests/func/attach/lib.sh"
 need unshare

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# sites_tables.sh - uft sites --json and --csv: what the text has, for readers that are not ours, whatever names there are
+# sites_tables.sh - uft sites --json and --csv: the same sites as the text, for other parsers, with any names
 . "$(dirname "$0")/../../lib/common.sh"
 . "$top/tests/func/attach/lib.sh"
 need python3

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# symbols.sh - names from elsewhere: --symbols for filters and reports, JIT maps, debug files by build-id and by a server
+# symbols.sh - names from other files: --symbols for filters and reports, JIT maps, debug files by build-id and from a server
 . "$(dirname "$0")/../../lib/common.sh"
 
 need strip nm objcopy

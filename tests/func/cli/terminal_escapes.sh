@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# terminal_escapes.sh - names that a program chooses (functions, files, threads, libraries) write no control byte to a terminal, by whatever command
+# terminal_escapes.sh - names that a program chooses (functions, files, threads, libraries) write no control byte to a terminal, in any command
 . "$(dirname "$0")/../../lib/common.sh"
 
 esc=$(printf '\033[31m') csi=$(printf '\302\233') bell=$(printf '\007')

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# usage.sh - wrong usage: one line on stderr that names what is near, nothing on stdout, exit status 2
+# usage.sh - wrong usage: one line on stderr with the nearest name, nothing on stdout, exit status 2
 . "$(dirname "$0")/../../lib/common.sh"
 
 # refused TEXT ARGS...

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# wrong_input.sh - files that are no recordings and programs that cannot be recorded: a sentence each, exit status 1
+# wrong_input.sh - files that are no recordings and programs that cannot be recorded: one sentence, exit status 1
 . "$(dirname "$0")/../../lib/common.sh"
 
 # failed TEXT ARGS...: exit status 1, one line on stderr, nothing on stdout.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# gdb.sh - gdb on a program that stands inside nested traced calls sees what it sees without us, with tools/gdb/uft.py
+# gdb.sh - gdb on a program inside nested traced calls shows the same as without uft, with tools/gdb/uft.py
 . "$(dirname "$0")/../../lib/common.sh"
 need gdb
 

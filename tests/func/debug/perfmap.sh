@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# perfmap.sh - --perf-map: a walk by frame pointers and perf itself find the name of every traced caller
+# perfmap.sh - --perf-map: a walk by frame pointers, and perf itself, name every traced caller
 . "$(dirname "$0")/../../lib/common.sh"
 need python3
 

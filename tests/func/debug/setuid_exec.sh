@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# setuid_exec.sh - a set-user-ID program that a program under the watchdog executes has its rights, whoever records; and if it cannot be executed all goes on
+# setuid_exec.sh - a program under the watchdog executes a set-user-ID program: it has its rights for any recorder, and if exec fails the program goes
+# on
 . "$(dirname "$0")/../../lib/common.sh"
 
 need gcc setpriv

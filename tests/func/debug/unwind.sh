@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# unwind.sh - unwinders that are not libgcc's see true callers: both libunwinds, Rust's backtraces and panics
+# unwind.sh - unwinders other than libgcc's find the true callers: both libunwinds, Rust's backtraces and panics
 . "$(dirname "$0")/../../lib/common.sh"
 
 here=$top/tests/func/debug

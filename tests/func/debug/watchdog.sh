@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# watchdog.sh - a program whose stubs and sites are damaged goes on as untraced, and one's own faults stay its own
+# watchdog.sh - a program with damaged stubs and sites goes on untraced, and its own faults stay its own
 . "$(dirname "$0")/../../lib/common.sh"
 need gcc python3
 

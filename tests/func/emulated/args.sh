@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# args.sh MACHINE CC PAD EMULATOR - what functions are given and return, on each machine the same (args.c), prepared and plain
+# args.sh MACHINE CC PAD EMULATOR - arguments and results of functions, the same on each machine (args.c), prepared and unprepared
 #
 # EMULATOR may be empty: this machine, with --preload.
 . "$(dirname "$0")/../../lib/common.sh"

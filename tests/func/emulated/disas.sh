@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# disas.sh MACHINE CC EMULATOR - `uft disas` shows what stands there: of each state the words that the program itself reads
+# disas.sh MACHINE CC EMULATOR - `uft disas` shows the bytes of each state, as the program itself reads them
 #
 # A dot in what it shows is a digit that nobody knows before the runtime is placed.
 . "$(dirname "$0")/../../lib/common.sh"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# exec.sh MACHINE CC PAD EMULATOR - what an emulated program executes by the emulator stays traced, and other programs see nothing of us
+# exec.sh MACHINE CC PAD EMULATOR - a program that an emulated program executes by the emulator stays traced; other programs notice nothing
 #
 # Here by the emulator's name; where the kernel knows it (binfmt_misc) it is the same without.
 . "$(dirname "$0")/../../lib/common.sh"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# filters.sh MACHINE CC PAD EMULATOR - what is recorded of another machine's program can be chosen as on this one
+# filters.sh MACHINE CC PAD EMULATOR - filters select records of another machine's program as on this machine
 . "$(dirname "$0")/../../lib/common.sh"
 cc=$2 pad=$3 emulator=$4
 # shellcheck disable=SC2086

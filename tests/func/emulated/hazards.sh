@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# hazards.sh MACHINE CC PAD EMULATOR - the hazard programs (tests/func/hazards) where the emulator runs them
+# hazards.sh MACHINE CC PAD EMULATOR - the hazard programs (tests/func/hazards) under the emulator
 #
 # Left out: what an emulator cannot do (clone with shared memory, exec of programs for another machine, sigtrap, mlockall of
 # address space for the worst case), and mainexit: qemu 7.2 fails an assertion when a thread is made after others have gone.

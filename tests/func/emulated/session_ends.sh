@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# session_ends.sh MACHINE CC EMULATOR - programs that nobody prepared go on when the session dies, and when it leaves them while they run
+# session_ends.sh MACHINE CC EMULATOR - unprepared programs run on when the session dies, and when it detaches while they run
 . "$(dirname "$0")/../../lib/common.sh"
 machine=$1 cc=$2 emulator=$3
 # shellcheck disable=SC2086

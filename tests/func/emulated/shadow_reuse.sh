@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# shadow_reuse.sh MACHINE CC N EMULATOR - what lay in a shadow entry does not tell of the call that takes its place
+# shadow_reuse.sh MACHINE CC N EMULATOR - old contents of a shadow entry do not affect the call that reuses it
 #
 # A fork child returns from calls that were recorded for its parent, in silence. Calls as deep go by the fast path then, which stores no flags.
 . "$(dirname "$0")/../../lib/common.sh"

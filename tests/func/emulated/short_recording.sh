@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# short_recording.sh MACHINE CC PAD EMULATOR - a recording of a moment has its times by the emulated clock, and one whose recorder is killed
+# short_recording.sh MACHINE CC PAD EMULATOR - a very short recording has times of the emulated clock, and so has one whose recorder is killed
 . "$(dirname "$0")/../../lib/common.sh"
 cc=$2 pad=$3 emulator=$4
 # shellcheck disable=SC2086

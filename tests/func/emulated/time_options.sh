@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# time_options.sh MACHINE CC PAD EMULATOR - what goes by times goes by those of the emulated clock: --thresh, --keep-slow, --budget, --max-rate
+# time_options.sh MACHINE CC PAD EMULATOR - options about times use the emulated clock: --thresh, --keep-slow, --budget, --max-rate
 #
 # Nothing here takes a quiet machine: what was long though it does nothing is counted by the program, from outside of the call.
 . "$(dirname "$0")/../../lib/common.sh"

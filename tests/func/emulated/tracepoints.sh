@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# tracepoints.sh MACHINE CC EMULATOR - the events that another machine's program declares: off, recorded, filtered in it, of a library that it loads
+# tracepoints.sh MACHINE CC EMULATOR - events that another machine's program declares: off, recorded, filtered in the program, in a library that it
+# loads
 . "$(dirname "$0")/../../lib/common.sh"
 cc=$2 emulator=$3
 from=$top/tests/func/observe/tracepoints

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# fetch.sh - fetch-kernel.sh keeps no kernel that was not unpacked whole, and waits for no network for ever
+# fetch.sh - fetch-kernel.sh keeps no incomplete kernel, and does not wait for the network for ever
 #
 # apt and dpkg are programs of ours here: nothing is asked of the network. The machine's apt sources are only copied.
 . "$(dirname "$0")/../../lib/common.sh"

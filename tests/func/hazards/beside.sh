@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# beside.sh - hazards of each kind whose calls two tracers want: same output, same status, exact counts of both
+# beside.sh - hazards of each kind with two tracers at once: same output, same status, exact counts of both
 #
 #	beside.sh UFT HAZARDS HAZARDS_CC HAZARDS_MCOUNT
 #

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# preload.sh UFT - a preloaded library takes the program's calls of libc's mcount: they are recorded, and still made
+# preload.sh UFT - a preloaded library defines mcount: the program's calls are recorded, and still made
 #
 # Nothing in the program's file says so. What it prints is how often its functions, and mcount, were called.
 set -eu

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# mount.sh SLOWREPLY - uft mount serves the tree, says what is wrong, and never leaves a mount that hangs
+# mount.sh SLOWREPLY - uft mount serves the tree, reports errors, and never leaves a mount that hangs
 slowreply=$(realpath "$1")
 . "$(dirname "$0")/../../lib/common.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# files.sh DIR PROGRAM - uft built for arm64 reads what uft of this machine reads, and says the same of it
+# files.sh DIR PROGRAM - uft built for arm64 reads the same recordings as uft of this machine, with the same results
 #
 # It runs under an emulator of programs, which is enough where no program is started. Recordings of three machines, PROGRAM for arm64
 # and the same for this one. DIR is where it is built.

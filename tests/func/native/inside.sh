@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# inside.sh PART - what uft does on an arm64 machine of its own, one part a call: run in the guest, by the shell of busybox
+# inside.sh PART - uft on an arm64 machine, one part a call: run in the guest, by the shell of busybox
 #
 # /patchable, /mcount and /plain are prog.c of tests/func/guest, built in three ways: three threads make 1,000 calls of mid() each, which calls
 # leaf() twice, and a fork child one; with an argument one more is made, behind the end of the input. /many is the first with 14 threads;

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# event_lines.sh SOURCE CC... - lines in the text of an event are lines in report and trace, as in the kernel and in trace-cmd; escape bytes are not printed
+# event_lines.sh SOURCE CC... - lines in the text of an event stay lines in report and trace, as in the kernel and in trace-cmd; escape bytes are
+# masked
 . "$(dirname "$0")/../../lib/common.sh"
 [ "$(uname -m)" = x86_64 ] || skip "tracepoints are recorded on x86_64 only"
 source=$1

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# event_sizes.sh SOURCE CC... - an event that is too large is refused and counted, whatever its field; the others are recorded, and the program runs on
+# event_sizes.sh SOURCE CC... - an event that is too large, by any field, is refused and counted; others are recorded, and the program runs on
 . "$(dirname "$0")/../../lib/common.sh"
 [ "$(uname -m)" = x86_64 ] || skip "events of programs are recorded on x86_64 only"
 source=$1

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# event_tasks.sh SOURCE CC... - tracepoints of a signal handler within another's, of threads, fork, vfork and exec: each once
+# event_tasks.sh SOURCE CC... - tracepoints in a signal handler within another, in threads, fork, vfork and exec: each once
 . "$(dirname "$0")/../../lib/common.sh"
 [ "$(uname -m)" = x86_64 ] || skip "events of programs are recorded on x86_64 only"
 source=$1

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# hist_memory.sh SOURCE CC... - histograms that targets count, where the run directory is full: reading one takes no memory, and counts that come later are read
+# hist_memory.sh SOURCE CC... - histograms that targets count, with a full run directory: reading one takes no memory, and later counts are read
 . "$(dirname "$0")/../../lib/common.sh"
 . "$top/tests/lib/sample.sh"
 

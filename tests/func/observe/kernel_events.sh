@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# kernel_events.sh SOURCE CC... - event headers of a kernel, as Debian's linux-headers-*-common-rt has them, compiled into a program as they are
+# kernel_events.sh SOURCE CC... - event headers of a kernel, as in Debian's linux-headers-*-common-rt, compile unchanged into a program
 . "$(dirname "$0")/lib.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip "the golden texts are of x86_64"

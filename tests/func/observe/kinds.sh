@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# kinds.sh SOURCE CC... - each kind of field and each helper of the kernel's event headers: `format`, text, what trace-cmd prints; custom events
+# kinds.sh SOURCE CC... - each kind of field and each helper of the kernel's event headers: `format`, text, trace-cmd's output; custom events
 . "$(dirname "$0")/lib.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip "the golden texts are of x86_64"

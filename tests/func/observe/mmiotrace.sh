@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# mmiotrace.sh PROGRAM - memory that is watched: each access, by whom, of which value; what is not known; refused
+# mmiotrace.sh PROGRAM - watched memory: each access, its thread and value; unknown accesses; refusals
 . "$(dirname "$0")/watch_lib.sh"
 
 # lines OP: of the report

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# pid_numbers.sh SOURCE CC... - a recording names tasks of another pid namespace by the numbers that the recorder has for them
+# pid_numbers.sh SOURCE CC... - a recording names tasks of another pid namespace by the recorder's numbers for them
 . "$(dirname "$0")/lib.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip "tracepoints are recorded on x86_64 only"

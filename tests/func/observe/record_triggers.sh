@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# record_triggers.sh SOURCE CC... - uft record -R: what each trigger leaves in the recording, beside -f and -v, and texts that are refused
+# record_triggers.sh SOURCE CC... - uft record -R: the effect of each trigger on the recording, beside -f and -v; refused texts
 . "$(dirname "$0")/../../lib/common.sh"
 . "$top/tests/lib/sample.sh"
 build_sample "$@"

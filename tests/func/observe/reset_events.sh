@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# reset_events.sh SOURCE CC... - uft reset and events: triggers that refer to each other, filters, made events, tasks, the clock; instances
+# reset_events.sh SOURCE CC... - uft reset and events: triggers that refer to each other, filters, synthetic events, tasks, the clock; instances
 . "$(dirname "$0")/../../lib/common.sh"
 . "$top/tests/lib/sample.sh"
 build_sample "$@"

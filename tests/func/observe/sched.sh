@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# sched.sh TARGET - sched_switch: a thread that waits 20 times, its priority, its end; between markers of one timeline; as trace.dat
+# sched.sh TARGET - sched_switch: a thread that waits 20 times, its priority, its end; in order with markers; as trace.dat
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../../lib/shell.sh"
 

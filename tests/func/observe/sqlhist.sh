@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# sqlhist.sh SOURCE CC... - uft sqlhist: commands of a query, executed in a session and for a program of its own, actions, and what is refused
+# sqlhist.sh SOURCE CC... - uft sqlhist: the commands of a query, executed in a session and for a program, actions, and refusals
 . "$(dirname "$0")/../../lib/common.sh"
 . "$top/tests/lib/sample.sh"
 build_sample "$@"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# stack_warning.sh SOURCE CC... - a program that may set a seccomp filter: stacks that it would read itself are warned of, and no others
+# stack_warning.sh SOURCE CC... - uft warns of stacks in a program that may set a seccomp filter and would read them itself, and in no other
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../../lib/sample.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# stream.sh SOURCE CC... - uft stream: lines while the program waits, each once, with filters and functions; of a session; refused
+# stream.sh SOURCE CC... - uft stream: lines while the program waits, each once, with filters and functions; of a session; refusals
 . "$(dirname "$0")/../../lib/common.sh"
 [ "$(uname -m)" = x86_64 ] || skip "the tracing directory knows programs of x86_64 only"
 source=$1

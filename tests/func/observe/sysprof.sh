@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# sysprof.sh TARGET - samples: where, whose, of threads, children and other programs; as a user without rights; refused
+# sysprof.sh TARGET - samples: functions and tasks, in threads, children and other programs; as a user without rights; refusals
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../../lib/shell.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tasks.sh TARGET - the events sched_process_fork, _exec, _exit: each task once, killed ones and untraced children as well; none of the
-# runtime's; in time order with calls; as trace.dat
+# tasks.sh TARGET - the events sched_process_fork, _exec, _exit: each task once, also killed ones and untraced children, but none of the runtime; in
+# time order with calls; as trace.dat
 . "$(dirname "$0")/lib.sh"
 
 head='^ *[a-z.<>]*-[0-9]* *\[[0-9]\{3\}\] \.\{5\} *[0-9]*\.[0-9]\{6\}: '

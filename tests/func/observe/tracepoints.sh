@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tracepoints.sh SOURCE CC... - events that a program declares with uft/trace_event.h: built in every way, off, recorded, as text, as trace.dat
+# tracepoints.sh SOURCE CC... - events that a program declares with uft/trace_event.h: all ways of building, off, recorded, as text, as trace.dat
 . "$(dirname "$0")/lib.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip "stacks are walked on x86_64 only: emulated/tracepoints.sh has the rest"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# watch_tree.sh PROGRAM - mmiotrace in the tracing directory: which memory, each access, refused, beside calls, before and behind sched_switch
+# watch_tree.sh PROGRAM - mmiotrace in the tracing directory: the watched memory, each access, refusals, beside calls, before and after sched_switch
 . "$(dirname "$0")/watch_lib.sh"
 . "$(dirname "$0")/../../lib/shell.sh"
 export T TMP="$tmp"

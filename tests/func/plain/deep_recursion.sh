@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# deep_recursion.sh - a recursion deeper than the shadow stack: the calls that could not be followed are lost ones, in the summary too
+# deep_recursion.sh - a recursion deeper than the shadow stack: calls that are not followed count as lost, also in the summary
 . "$(dirname "$0")/../../lib/common.sh"
 
 cat >deep.c <<'EOF'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# dlopen.sh - libraries that come while threads run, prepared and not: every call of every one of 20 loads
+# dlopen.sh - libraries that are loaded while threads run, prepared and unprepared: every call of every one of 20 loads
 . "$(dirname "$0")/../../lib/common.sh"
 
 here=$top/tests/func

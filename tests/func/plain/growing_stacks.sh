@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# growing_stacks.sh - code on stacks that grow when they must is left alone, what runs beside it is traced: `growing_stacks.sh go|split`
+# growing_stacks.sh - code on growing stacks is left alone, code beside it is traced: `growing_stacks.sh go|split`
 . "$(dirname "$0")/../../lib/common.sh"
 
 here=$top/tests/func/plain

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# libraries.sh - libraries, without preparation: who calls them inside and outside, how they are bound, found, replaced
+# libraries.sh - unprepared libraries: calls from inside and outside, binding, lookup, replacement
 . "$(dirname "$0")/../../lib/common.sh"
 
 src=$top/tests/func/plain/libraries.c

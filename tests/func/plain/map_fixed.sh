@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# map_fixed.sh - a program at a low address that maps a sanitizer's shadow by MAP_FIXED when it runs: nothing of ours was there
+# map_fixed.sh - a program at a low address maps a sanitizer's shadow by MAP_FIXED while it runs: no mapping of uft is in the way
 . "$(dirname "$0")/../../lib/common.sh"
 
 need gcc

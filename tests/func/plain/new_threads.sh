@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# new_threads.sh - the first events of new threads cost nobody else a record
+# new_threads.sh - the first events of new threads cost no other thread a record
 . "$(dirname "$0")/../../lib/common.sh"
 
 need_libc "${CC:-cc}"

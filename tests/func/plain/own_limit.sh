@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# own_limit.sh - a program limits its address space: what it gets then, and reads of its limits, is what it gets and reads without uft, in it,
-# its fork children and what they execute; all of them are traced, and what is detached has the limits that it set
+# own_limit.sh - a program limits its address space: it, its fork children and the programs that they execute get the same memory and read the same
+# limits as without uft; all are traced, and after a detach they have the limits that they set
 . "$(dirname "$0")/../../lib/common.sh"
 
 ${CC:-cc} -O1 -w -pthread "$top/tests/func/plain/own_limit.c" -o own_limit || exit 1

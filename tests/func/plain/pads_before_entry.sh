@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# pads_before_entry.sh - functions of one to twenty bytes, close together, with pads before them: every call of each, on both tracers
+# pads_before_entry.sh - functions of one to twenty bytes, close together, with pads before them: every call of each, with both tracers
 #
 # A function shorter than the jump must not lose the pad of the next one, which is the next one's.
 set -u

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# punned_jump.sh - functions for which a jump ends in bytes of the program: every call once, left as found, and what is in the way stays
+# punned_jump.sh - functions whose jump ends in bytes of the program: every call once, all bytes restored, occupied ranges untouched
 . "$(dirname "$0")/../../lib/common.sh"
 
 need gcc python3

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# sandbox.sh - a program forbids itself system calls, or to read the clock, while it is traced: nothing becomes of it that would not without us,
-# what can be recorded afterwards is recorded, and what cannot is said in one line
+# sandbox.sh - a program forbids itself system calls, or to read the clock, while it is traced: it behaves as without uft; later records are made as
+# far as possible, and one line tells what cannot be recorded
 . "$(dirname "$0")/../../lib/common.sh"
 
 ${CC:-cc} -O1 -w -pthread "$top/tests/func/plain/sandbox.c" -o sandbox || exit 1

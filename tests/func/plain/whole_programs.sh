@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# whole_programs.sh WORK - every function of a program as it is, and of all its libraries, is rewritten: it does what it did
+# whole_programs.sh WORK - rewriting every function of an unprepared program and of all its libraries does not change its behaviour
 #
 # The program, libc, the loader and what else there is: whatever has an unwind entry. The output must be the same
 # to the byte, no entry may be found to be something else than planned, and each return must find its call.

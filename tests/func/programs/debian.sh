@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# debian.sh - Debian's programs do under uft, every function of them and of their libraries traced, what they do without
+# debian.sh - Debian's programs behave under uft as without it, with every function of them and of their libraries traced
 #
 # Output, error output and exit status are those of an untraced run. debian.list has the commands; PROGRAMS is which of them: names, or
 # all; without it a few that walk their own stacks or start others. TRACERS and ROUNDS may be set as well.

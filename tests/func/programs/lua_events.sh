@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# lua_events.sh DIR - Lua from Debian's source with the tracepoints of lua_events.patch: its script runs as before; recorded, filtered, counted, joined, read by trace-cmd
+# lua_events.sh DIR - Lua from Debian's source with the tracepoints of lua_events.patch: its script runs as before; events recorded, filtered,
+# counted, joined, read by trace-cmd
 #
 # DIR is where source packages are kept
 . "$(dirname "$0")/../../lib/common.sh"

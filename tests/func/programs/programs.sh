@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# programs.sh - Lua and SQLite, from Debian's sources: results unchanged, counts true, exports read by trace-cmd
+# programs.sh - Lua and SQLite from Debian's sources: unchanged results, exact counts, exports that trace-cmd reads
 #
 #   programs.sh DIR: DIR is where source packages are kept
 . "$(dirname "$0")/../../lib/common.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# bad_input.sh - recordings that grow, are cut off, damaged or empty, and disks that are full: each view and each format
+# bad_input.sh - growing, truncated, damaged or empty recordings and full disks: each view and each format
 . "$(dirname "$0")/../../lib/common.sh"
 : "${SYNTH:?the program synth_make}"
 need python3

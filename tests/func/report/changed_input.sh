@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# changed_input.sh SHIM - somebody cuts off or overwrites a recording while a command reads it
+# changed_input.sh SHIM - a recording is truncated or overwritten while a command reads it
 #
 # SHIM (changed_input.c) does it, at a read that is counted. A command that ends with status 0 has printed what it prints of the
 # recording alone; any other one says in one line what has happened, and leaves no other export than a whole one. A change of the

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# events.sh - events, marks and losses in each export that can hold them, as readers that are not ours find them
+# events.sh - events, marks and losses in each export that can hold them, as other readers find them
 . "$(dirname "$0")/../../lib/common.sh"
 need python3
 : "${MKDAT:?the program mkdat}"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# export.sh - exports for other tools: read by readers that are not ours, with the totals of uft report; never half a file
+# export.sh - exports for other tools: other readers read them, with the totals of uft report; never an incomplete file
 . "$(dirname "$0")/../../lib/common.sh"
 
 cp "$top/tests/func/report/exported.c" prog.c

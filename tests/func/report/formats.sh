@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# formats.sh - the formats that are not text: each read by a reader that is not ours, with the totals of uft report to the nanosecond
+# formats.sh - binary formats: another reader reads each, with the totals of uft report to the nanosecond
 . "$(dirname "$0")/../../lib/common.sh"
 need python3
 . "$top/tests/func/report/readers/look.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# hostile.sh - recordings that were made to hurt their reader: no crash, no more memory and time than their size asks for
+# hostile.sh - recordings made to harm their reader: no crash, and memory and time within what their size allows
 . "$(dirname "$0")/../../lib/common.sh"
 need python3
 

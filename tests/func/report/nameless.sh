@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# nameless.sh - a report of a stripped program says what would give its functions names
+# nameless.sh - a report of a stripped program tells how to get names for its functions
 . "$(dirname "$0")/../../lib/common.sh"
 need strip nm
 

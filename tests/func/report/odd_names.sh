@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# odd_names.sh - names with markup, commas, quotes, newlines, control bytes and no UTF-8, of functions, tasks and programs: in each table
-# and each format. What other readers make of them: formats.sh, viewers.sh; on a terminal: ../cli/terminal_escapes.sh.
+# odd_names.sh - names with markup, commas, quotes, newlines, control bytes and bytes that are no UTF-8, of functions, tasks and programs: in each
+# table and each format. Other readers: formats.sh, viewers.sh; a terminal: ../cli/terminal_escapes.sh.
 . "$(dirname "$0")/../../lib/common.sh"
 need python3 objcopy
 

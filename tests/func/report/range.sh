@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# range.sh - a part of a large recording is the same from the start, with its index, and with one that is damaged or of another recording
+# range.sh - a part of a large recording is the same from the start, with its index, and with a damaged or another recording's index
 . "$(dirname "$0")/../../lib/common.sh"
 
 : "${SYNTH:?the program synth_make}"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# real.sh - recordings of Debian's programs, as they are: each view, each format, and the same time in all of them
+# real.sh - recordings of Debian's programs: each view, each format, and the same times in all of them
 . "$(dirname "$0")/../../lib/common.sh"
 . "$(dirname "$0")/../../lib/nginx.sh"
 . "$top/tests/func/view/serve.sh"

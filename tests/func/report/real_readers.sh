@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# real_readers.sh - exports of recordings of git, make, nginx and postgres, each read by a reader that is not ours: the calls and the times of each
-# function are those of uft report, to the nanosecond
+# real_readers.sh - exports of recordings of git, make, nginx and postgres, read by other readers: calls and times of each function equal those of uft
+# report, to the nanosecond
 . "$(dirname "$0")/../../lib/common.sh"
 need python3
 . "$top/tests/func/report/readers/look.sh"

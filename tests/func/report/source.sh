@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# source.sh - --lines and --inlines: what DWARF tells of functions, wherever it is; files that are damaged cost their answer, no more
+# source.sh - --lines and --inlines: the DWARF data of functions, in each place it may be; a damaged file costs only its own answer
 . "$(dirname "$0")/../../lib/common.sh"
 need objcopy strip readelf python3
 ldconfig -p 2>/dev/null | grep -q 'libdw\.so\.1' || skip "libdw is not installed"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# switches.sh - self time is split into blocked, ready and the rest where switches were recorded
+# switches.sh - self time is split into blocked, ready and the rest if switches were recorded
 . "$(dirname "$0")/../../lib/common.sh"
 first_cpus
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# top.sh - uft top: rates and times of a running process, as tables for scripts; the process goes on afterwards
+# top.sh - uft top: rates and times of a running process, as tables for scripts; the process runs on afterwards
 . "$(dirname "$0")/../../lib/common.sh"
 
 cat >prog.c <<'END2'

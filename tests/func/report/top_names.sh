@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# top_names.sh - uft top of functions with odd names: control characters, markup, quotes, no UTF-8, 20,000 characters; in each form, and on a terminal
+# top_names.sh - uft top with odd function names: control characters, markup, quotes, no UTF-8, 20,000 characters; in each form, and on a terminal
 . "$(dirname "$0")/../../lib/common.sh"
 need python3 objcopy
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tree.sh - uft report --tree and its kin: exact calls, sums that add up, the same in text, CSV and JSON
+# tree.sh - uft report --tree and the other views by path: exact calls, sums that add up, the same in text, CSV and JSON
 . "$(dirname "$0")/../../lib/common.sh"
 
 cat >prog.c <<'END'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# viewers.sh - exports as the viewers themselves import them: speedscope's import code, and the profiler-cli of Firefox's profiler
+# viewers.sh - exports in the viewers' own importers: speedscope's import code, and the profiler-cli of Firefox's profiler
 . "$(dirname "$0")/../../lib/common.sh"
 need python3 node
 readers=$top/tests/func/report/readers

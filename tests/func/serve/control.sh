@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# control.sh PROGRAM - uft start, stop, restart, set, show, clear, snapshot, reset and list on a session that runs
+# control.sh PROGRAM - uft start, stop, restart, set, show, clear, snapshot, reset and list on a running session
 . "$(dirname "$0")/session.sh"
 one="main work helper leaf helper leaf "
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# rundir.sh - a stranger who has the name of a user's run directory stops nobody
+# rundir.sh - a stranger who owns the name of a user's run directory blocks no command
 . "$(dirname "$0")/../../lib/common.sh"
 
 # ---- the names in /dev/shm and /tmp are another user's ----

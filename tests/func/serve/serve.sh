@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# serve.sh PROGRAM - uft read, uft write and uft ls on sessions that run, with no file system in between
+# serve.sh PROGRAM - uft read, uft write and uft ls on running sessions, without a file system
 . "$(dirname "$0")/session.sh"
 
 # ---- Everything of a recording

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# shell_ended.sh PRELOADED - uft shell that a signal ends leaves no socket behind, whenever the signal comes
+# shell_ended.sh PRELOADED - a signal that ends uft shell leaves no socket behind, whenever it comes
 . "$(dirname "$0")/../../lib/common.sh"
 preloaded=$1
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# slow.sh - clients of a session's socket that are slow are served no longer than a bound, and its end does not wait for them
+# slow.sh - slow clients of a session's socket are dropped after a bounded time, and the session's end does not wait for them
 . "$(dirname "$0")/../../lib/common.sh"
 need python3
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# deepest.sh PLAIN READY - the deepest stack: its files as the kernel's, its depth by what the program does
+# deepest.sh PLAIN READY - the stack tracer: files as the kernel's, and the depth that the program reaches
 . "$(dirname "$0")/../../lib/common.sh"
 . "$(dirname "$0")/../../lib/shell.sh"
 

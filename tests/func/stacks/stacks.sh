@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# stacks.sh PLAIN READY MCOUNT - who called: every kind of frame, in plain code, in code made for tracing, behind a prologue
+# stacks.sh PLAIN READY MCOUNT - callers: every kind of frame, in unprepared code, in prepared code, behind a prologue
 . "$(dirname "$0")/../../lib/common.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip "stacks are walked on x86-64 only"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# guess.sh PROGRAM - more functions than the unwind table lets a start expect: each is traced, each call recorded
+# guess.sh PROGRAM - more functions than the start of a program expects from the unwind table: each is traced, each call recorded
 program=$(realpath "$1")
 . "$(dirname "$0")/../../lib/common.sh"
 

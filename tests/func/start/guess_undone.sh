@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# guess_undone.sh PROGRAM... - what a start expected wrongly is taken back without its hooks: left, the program has its own code again
+# guess_undone.sh PROGRAM... - a start takes back a wrong expectation without its hooks: after the detach the program has its own code again
 programs=$(realpath "$@")
 . "$(dirname "$0")/../../lib/common.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# mixed_sites.sh PROGRAM NOWX - many sites of one kind, which are armed by one order, and others beside them: each call is recorded, once,
-# with a filter that takes most of them, too, and where text cannot be made writable and nothing is armed by orders
+# mixed_sites.sh PROGRAM NOWX - many sites of one kind, armed by one order, and other sites beside them: each call is recorded once, also with a
+# filter that selects most sites, and where text cannot be made writable and no site is armed by orders
 program=$(realpath "$1") nowx=$(realpath "$2")
 . "$(dirname "$0")/../../lib/common.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# trapped.sh PROGRAM - a program is followed whose seccomp filter makes a signal of what its start is asked
+# trapped.sh PROGRAM - a program is followed whose seccomp filter turns system calls of the start into signals
 program=$(realpath "$1")
 . "$(dirname "$0")/../../lib/common.sh"
 

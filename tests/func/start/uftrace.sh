@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# uftrace.sh - a program that uftrace records is uftrace's under uft as well: its data has all functions, and uft says whose they are
+# uftrace.sh - a program that uftrace records under uft: uftrace has all functions, and uft reports whose they are
 . "$(dirname "$0")/../../lib/common.sh"
 
 need uftrace

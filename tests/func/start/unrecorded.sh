@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# unrecorded.sh - where nothing can be recorded, or nothing may, the program runs: its output and its status are its own, and why is said
+# unrecorded.sh - if nothing can be recorded, the program runs with its own output and status, and uft tells why
 . "$(dirname "$0")/../../lib/common.sh"
 
 cat >bare.c <<'END'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# buffer.sh PROGRAM - snapshot, free_buffer, buffer_percent, buffer_subbuf_size_kb and the places of events, as a 6.12 kernel has them
+# buffer.sh PROGRAM - snapshot, free_buffer, buffer_percent, buffer_subbuf_size_kb and the positions of events, as in a 6.12 kernel
 . "$(dirname "$0")/inside.sh"
 
 export T="$1"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# other_tracer.sh PROGRAM LATE LIBRARY - a program that another tracer has by ptrace is followed, in uft shell and by uft record, and
-# finds its environment as it was given; where it cannot be followed one line says why
+# other_tracer.sh PROGRAM LATE LIBRARY - a program that has another ptracer is followed, in uft shell and by uft record, with its given environment;
+# if it cannot be followed, one line tells why
 . "$(dirname "$0")/../../lib/common.sh"
 . "$(dirname "$0")/../../lib/shell.sh"
 

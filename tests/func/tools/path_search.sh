@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# path_search.sh PROGRAM - a program that is found by trying one directory after the other is followed, each time
+# path_search.sh PROGRAM - a program that is searched in one directory after the other is followed, each time
 . "$(dirname "$0")/../../lib/common.sh"
 
 dir=$(dirname "$1") name=$(basename "$1") found=0

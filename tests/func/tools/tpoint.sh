@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tpoint.sh SOURCE CC... - tpoint of perf-tools, inside uft shell: events of a program that runs later, listed, as they come, filtered, with stacks
+# tpoint.sh SOURCE CC... - tpoint of perf-tools, inside uft shell: events of a later program, listed, live, filtered, with stacks
 . "$(dirname "$0")/../../lib/common.sh"
 . "$(dirname "$0")/../../lib/shell.sh"
 . "$top/tests/lib/sample.sh"

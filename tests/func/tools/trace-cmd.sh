@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# trace-cmd.sh PROGRAM - trace-cmd as Debian has it, inside uft shell: every command, and what it shows
+# trace-cmd.sh PROGRAM - Debian's trace-cmd inside uft shell: every command and its output
 . "$(dirname "$0")/inside.sh"
 need trace-cmd
 [ "$(id -u)" -eq 0 ] || skip "trace-cmd wants to be root"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# hwlat.sh - the tracer hwlat: what it finds while others want its CPU, its files, where it is written to
+# hwlat.sh - the tracer hwlat: results while other threads use its CPU, its files, its outputs
 . "$(dirname "$0")/../../lib/common.sh"
 . "$(dirname "$0")/../../lib/shell.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# osnoise.sh - the tracer osnoise: what it finds beside one that wants its CPU, its files, where it is written to
+# osnoise.sh - the tracer osnoise: results beside a thread that uses its CPU, its files, its outputs
 . "$(dirname "$0")/../../lib/common.sh"
 . "$(dirname "$0")/../../lib/shell.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tracers.sh TARGET SANDBOX - the tracers that are made of events: what they find in a program of known behaviour
+# tracers.sh TARGET SANDBOX - the tracers that are made of events: their results in a program of known behaviour
 #
 # Or tracers.sh CC EMULATOR MACHINE: the same program, of another machine.
 . "$(dirname "$0")/../../lib/common.sh"

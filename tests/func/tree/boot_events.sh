@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# boot_events.sh SOURCE CC... - trace_event= and trace_trigger= of UFT_TRACE: events of the program, of programs that come later, of the kernel
+# boot_events.sh SOURCE CC... - trace_event= and trace_trigger= of UFT_TRACE: events of the program, of later programs, of the kernel
 . "$(dirname "$0")/../../lib/common.sh"
 . "$top/tests/lib/sample.sh"
 build_sample "$@"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# bursts.sh TARGET - what a program records in a burst while the session has no time, and what buffers have room for, is there afterwards
+# bursts.sh TARGET - records of a burst that fit in the buffers while the session has no CPU time are complete afterwards
 . "$(dirname "$0")/inside.sh"
 
 # total NAME INSTANCE: that line of its stats, summed over the CPUs. burst: the program makes its calls while the session stands.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# cxx_names.sh - words of the lists match C++ functions by their names in the program, before it has run and after
+# cxx_names.sh - words of the lists match C++ functions by their names, before and after the program has run
 . "$(dirname "$0")/inside.sh"
 need g++
 cat >shop.cc <<'end'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# directory.sh - what a 6.12 kernel's directory does with commands for files: errors, modes and owners, a read that waits, names twice
+# directory.sh - commands for files as in a 6.12 kernel's directory: errors, modes and owners, a read that waits, equal names
 . "$(dirname "$0")/inside.sh"
 
 # each COMMAND: its status and error, as the kernel's

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# dump_on_oops.sh TARGET - ftrace_dump_on_oops: the buffer on our standard error when the program that we started crashes, and else not
+# dump_on_oops.sh TARGET - ftrace_dump_on_oops: the buffer is printed to our standard error only if the program that we started crashes
 . "$(dirname "$0")/inside.sh"
 
 calls() { sed -n 's/^tree-tar-[0-9]* *[0-9].*: \([a-z]*\) <-.*/\1/p' "$1" | tr '\n' ' '; }

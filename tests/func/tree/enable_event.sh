@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# enable_event.sh TARGET - func:enable_event, disable_event: exactly the events between two calls are shown, counts, what users say between, removal
+# enable_event.sh TARGET - func:enable_event, disable_event: exactly the events between two calls are shown; counts, user writes in between, removal
 . "$(dirname "$0")/inside.sh"
 "$uft" record -q -e sched -o may.uft true 2>may || skip "$(cat may)"
 

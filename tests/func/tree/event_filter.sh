@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# event_filter.sh SOURCE CC... - filters of a program's events are asked before a record is written: what they reject needs no room
+# event_filter.sh SOURCE CC... - filters of a program's events run before a record is written: rejected events need no room
 . "$(dirname "$0")/../../lib/common.sh"
 . "$(dirname "$0")/../../lib/shell.sh"
 [ "$(uname -m)" = x86_64 ] || skip "the tracing directory knows programs of x86_64 only"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# event_fork.sh TARGET - options/event-fork: whom listed tasks make is in set_event_pid and set_event_notrace_pid, until it ends; trace-cmd record -c
+# event_fork.sh TARGET - options/event-fork: children of listed tasks are in set_event_pid and set_event_notrace_pid until they end; trace-cmd record
+# -c
 . "$(dirname "$0")/inside.sh"
 "$uft" record -q -e sched -o may.uft true 2>may || skip "$(cat may)"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# events.sh TARGET - events/sched in the tracing directory: switched in each way, filters, instances, tasks; trace-cmd records and lists them
+# events.sh TARGET - events/sched in the tracing directory: all switches, filters, instances, tasks; trace-cmd records and lists them
 . "$(dirname "$0")/../../lib/common.sh"
 . "$(dirname "$0")/../../lib/shell.sh"
 export TMP="$tmp"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# faults.sh READER - readers, targets and sessions that are killed or in each other's way, and users without rights
+# faults.sh READER - readers, targets and sessions that are killed or block each other, and users without rights
 reader=$(realpath "$1")
 . "$(dirname "$0")/../../lib/common.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# func_actions.sh TARGET - set_ftrace_filter's func:stacktrace, snapshot, dump, cpudump: lists, refusals, and what exactly each takes
+# func_actions.sh TARGET - set_ftrace_filter's func:stacktrace, snapshot, dump, cpudump: lists, refusals, and their exact results
 . "$(dirname "$0")/inside.sh"
 need python3
 

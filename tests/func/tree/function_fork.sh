@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# function_fork.sh TARGET - function-fork: which processes are on a list because another is
+# function_fork.sh TARGET - function-fork: children of listed processes join the list
 . "$(dirname "$0")/inside.sh"
 
 # line FILE: its lines as one

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# function_profile.sh TARGET - function_profile_enabled beside current_tracer: each has exactly its own, whatever the other does
+# function_profile.sh TARGET - function_profile_enabled beside current_tracer: each has exactly its own functions, whatever the other does
 . "$(dirname "$0")/inside.sh"
 
 # In the shell: sum: calls of main, lonely, outer and inner that the profile has counted; graphed [FILE]: of outer and inner that a trace shows

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# graph_options.sh TARGET - the options of the graph that change what is recorded of calls, each at 0 and at 1
+# graph_options.sh TARGET - graph options that change the records of calls, each at 0 and at 1
 . "$(dirname "$0")/inside.sh"
 need taskset
 

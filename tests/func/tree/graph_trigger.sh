@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# graph_trigger.sh PROGRAM - triggers graph and graph:stop: whose calls are recorded and until when, counts, filters, threads, children, handlers,
-# what is refused; in uft shell, with uft record -R and UFT_TRACE
+# graph_trigger.sh PROGRAM - triggers graph and graph:stop: the recorded threads and calls, counts, filters, threads, children, handlers, refusals; in
+# uft shell, with uft record -R and UFT_TRACE
 . "$(dirname "$0")/../../lib/common.sh"
 . "$(dirname "$0")/../../lib/shell.sh"
 [ "$(uname -m)" = x86_64 ] || skip "tracepoints are recorded on x86_64 only"

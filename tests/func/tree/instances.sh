@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# instances.sh TARGET - instances/: made, removed, and what each has of its own
+# instances.sh TARGET - instances/: making and removing, and the separate state of each
 . "$(dirname "$0")/inside.sh"
 
 # line FILE: its lines as one

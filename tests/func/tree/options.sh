@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# options.sh TARGET - every option makes a difference between 0 and 1, and the text is what a 6.12 kernel showed
+# options.sh TARGET - every option changes the result between 0 and 1, and the text is that of a 6.12 kernel
 . "$(dirname "$0")/inside.sh"
 
 # Digits are N; what follows a number or an address may be of another width.

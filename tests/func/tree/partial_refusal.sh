@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# partial_refusal.sh TARGET - a write that one of several targets does not take, since its agent is stopped: all go on as they were; and who reads meanwhile
+# partial_refusal.sh TARGET - one of several targets, whose agent is stopped, refuses a write: all keep their state; readers meanwhile
 . "$(dirname "$0")/inside.sh"
 
 # Inside: agent PROGRAM: the task that serves it. shows PROGRAM WORDS: waits until the trace has such a line of it.

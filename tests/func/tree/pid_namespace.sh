@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# pid_namespace.sh SOURCE CC... - set_event_pid and options/event-fork name a program in another pid namespace by its number outside of it
+# pid_namespace.sh SOURCE CC... - set_event_pid and options/event-fork name a program in another pid namespace by its outer number
 . "$(dirname "$0")/../../lib/common.sh"
 . "$(dirname "$0")/../../lib/shell.sh"
 [ "$(uname -m)" = x86_64 ] || skip "the tracing directory knows programs of x86_64 only"

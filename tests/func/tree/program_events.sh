@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# program_events.sh SOURCE CC... - events of programs in the tracing directory: by set_event with :mod:, by enable, in instances, of tasks, 300 of them
+# program_events.sh SOURCE CC... - events of programs in the tracing directory: by set_event with :mod:, by enable, in instances, of tasks, 300 of
+# them
 . "$(dirname "$0")/../../lib/common.sh"
 . "$(dirname "$0")/../../lib/shell.sh"
 [ "$(uname -m)" = x86_64 ] || skip "the tracing directory knows programs of x86_64 only"

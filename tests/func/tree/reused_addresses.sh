@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# reused_addresses.sh TARGET - libraries that have the same addresses, one after the other: callers and stacks have the names of their time
+# reused_addresses.sh TARGET - libraries that use the same addresses in turn: callers and stacks have the names of their time
 . "$(dirname "$0")/inside.sh"
 
 for name in alpha other; do

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# session_memory.sh - programs that come and go leave next to nothing in the session
+# session_memory.sh - programs that start and end leave nearly no memory in the session
 . "$(dirname "$0")/inside.sh"
 
 # kb: anonymous memory of the session, which is our nearest ancestor called uft

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# shared_session.sh TARGET - what each instance shows while several share the session
+# shared_session.sh TARGET - each instance shows its own records while several share the session
 . "$(dirname "$0")/inside.sh"
 
 # How often tracing is turned on and off beside a program that calls without end; an even number.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# sysctl.sh TARGET - the sysctls of tracing and /proc/kallsyms are the session's own in uft shell, all others are the machine's
+# sysctl.sh TARGET - in uft shell the sysctls of tracing and /proc/kallsyms are the session's own, all others the machine's
 . "$(dirname "$0")/inside.sh"
 
 values() { cat /proc/sys/kernel/ftrace_enabled /proc/sys/kernel/stack_tracer_enabled /proc/sys/kernel/ftrace_dump_on_oops /proc/sys/kernel/traceoff_on_warning /proc/sys/debug/kprobes-optimization 2>&1; }

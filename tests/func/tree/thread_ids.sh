@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# thread_ids.sh SOURCE CC... - a thread in set_event_pid and set_ftrace_pid is meant alone, and its process attached to while one of it is named; also in another pid namespace
+# thread_ids.sh SOURCE CC... - a thread in set_event_pid and set_ftrace_pid means this thread alone; its process is attached while a thread is listed;
+# also in another pid namespace
 . "$(dirname "$0")/../../lib/common.sh"
 . "$(dirname "$0")/../../lib/shell.sh"
 [ "$(uname -m)" = x86_64 ] || skip "the tracing directory knows programs of x86_64 only"

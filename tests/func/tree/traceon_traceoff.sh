@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# traceon_traceoff.sh TARGET - set_ftrace_filter's func:traceon and func:traceoff: the list, what is refused, and what the trace shows
+# traceon_traceoff.sh TARGET - set_ftrace_filter's func:traceon and func:traceoff: the list, refusals, and the trace
 . "$(dirname "$0")/inside.sh"
 
 names() { sed -n 's/^[^#]*: \([a-z]*\) <-.*/\1/p' "$1" | tr '\n' ' '; }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tracers_at_once.sh TARGET - the combinations of tracers and options that a 6.12 kernel takes: none is EBUSY, and each shows its own
+# tracers_at_once.sh TARGET - combinations of tracers and options that a 6.12 kernel accepts: none is EBUSY, and each shows its own records
 . "$(dirname "$0")/inside.sh"
 
 # ---- The matrix: a tracer at the top, one in an instance, the stack tracer, and options of both; the kernel's answer is 0 to each write

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# attacks.sh ATTACKS - a target that is hard to attach to, to record and to leave: its recorder neither crashes nor hangs, nor complains of
-# memory errors (if it was built with sanitizers), and ends when it is told to while the target goes on
+# attacks.sh ATTACKS - a target that resists attach, recording and detach: its recorder neither crashes nor hangs, nor complains of memory errors (if
+# it was built with sanitizers), and ends on request while the target runs on
 attacks=$(realpath "$1")
 . "$(dirname "$0")/../../lib/common.sh"
 need timeout

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# brood.sh BROOD SHIM - a fork child that the recorder cannot make a target of is named with the reason, once, and counted
+# brood.sh BROOD SHIM - a fork child that cannot become a target is reported with the reason, once, and counted
 #
 # SHIM (no_pidfd.c) refuses the recorder the child's pidfd, as where it has too many descriptors. The child lives until that was said.
 brood=$(realpath "$1") shim=$(realpath "$2")

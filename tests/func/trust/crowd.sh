@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# crowd.sh CROWD - a child that gave up its rights cannot use up the room of its parent's image: what the parent loads is traced
+# crowd.sh CROWD - a child without rights cannot use up the room of its parent's image: libraries that the parent loads are traced
 crowd=$(realpath "$1")
 . "$(dirname "$0")/../../lib/common.sh"
 need cc timeout

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# hostile.sh HOSTILE [ROUNDS] - a target that overwrites what it shares with its recorder: that neither crashes, nor hangs, nor
+# hostile.sh HOSTILE [ROUNDS] - a target that overwrites the memory that it shares with its recorder: the recorder neither crashes nor hangs, nor
 # complains of memory errors (if it was built with sanitizers)
 #
 # UFT_RUNS is another way to give ROUNDS (make soak: 1,000), UFT_JOBS says how many run at a time (most of a round is sleep), and no round

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# impostor.sh IMPOSTOR [ROUNDS] - a target that calls itself by another one's number: that one is left alone (UFT_RUNS: as in hostile.sh)
+# impostor.sh IMPOSTOR [ROUNDS] - a target claims another process's number: that process is left alone (UFT_RUNS: as in hostile.sh)
 impostor=$(realpath "$1") rounds=${2:-${UFT_RUNS:-1}}
 . "$(dirname "$0")/../../lib/common.sh"
 need timeout

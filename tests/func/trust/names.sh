@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# names.sh NAMES - many processes that have names for code which they made: the recorder reads as many as it has room for, of all together
+# names.sh NAMES - many processes with names for their made code: the recorder reads up to its bound for all together
 names=$(realpath "$1")
 . "$(dirname "$0")/../../lib/common.sh"
 need timeout

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# swap.sh SWAP - a program that gains rights when it is started is left alone, also if it was another file when the recorder
-# looked, or is a script's interpreter
+# swap.sh SWAP - a program that gains rights when it is started is left alone, also if it was another file when the recorder looked, or is a script's
+# interpreter
 program=$(realpath "$1")
 . "$(dirname "$0")/../../lib/common.sh"
 need timeout

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# unanswered.sh UNANSWERED - a target that does not come back from a system call which it makes for the recorder: it is not waited for,
-# and goes on as if nothing had been
+# unanswered.sh UNANSWERED - a target that does not return from a system call that it makes for the recorder: the recorder does not wait for it, and
+# the target runs on undisturbed
 unanswered=$(realpath "$1")
 . "$(dirname "$0")/../../lib/common.sh"
 need timeout

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# unfollowed.sh UNFOLLOWED - many children of which something is to be said: the session's own warnings are said all the same
+# unfollowed.sh UNFOLLOWED - many children that cause warnings: the session's own warnings are printed all the same
 unfollowed=$(realpath "$1")
 . "$(dirname "$0")/../../lib/common.sh"
 need timeout

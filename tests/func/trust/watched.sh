@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# watched.sh WATCHED - a target in which no munmap() ends: its recorder ends in time and says so, the process goes on, and its agent ends with it
+# watched.sh WATCHED - a target in which no munmap() ends: its recorder ends in time and reports it, the process runs on, and its agent ends with it
 watched=$(realpath "$1")
 . "$(dirname "$0")/../../lib/common.sh"
 need timeout

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# browser.sh - a browser is led to the address by a file of this user alone: command lines, which all users can read, have no token
+# browser.sh - the browser gets the address by a file of this user alone: no command line, which all users can read, has the token
 . "$(dirname "$0")/common.sh"
 
 "$SYNTH" a.uft 1000 3 1

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# counters.sh SOURCE CC... - what a program counts has rows in the graph of uft view, and so have durations of a function
+# counters.sh SOURCE CC... - counters of a program and durations of a function have rows in the graph of uft view
 . "$(dirname "$0")/common.sh"
 need python3
 here=$(dirname "$0") source=$1

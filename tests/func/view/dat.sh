@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# dat.sh - trace.dat files: read as recordings, and shown beside one on the same clock
+# dat.sh - trace.dat files: read as recordings, and shown beside a recording on the same clock
 . "$(dirname "$0")/common.sh"
 
 cat >prog.c <<'END'

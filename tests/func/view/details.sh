@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# details.sh - all that is known of one call or event: the answer agrees with the list and the source, and the page shows it; the call tree folds
+# details.sh - details of a call or event: the answer agrees with the list and the source, and the page shows it; the call tree folds
 . "$(dirname "$0")/common.sh"
 need python3
 cat >prog.c <<'END'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# diff.sh - what changed between two recordings, by time, calls and blocked time: the answer, and the page
+# diff.sh - the difference of two recordings, by time, calls and blocked time: the answer, and the page
 . "$(dirname "$0")/common.sh"
 need python3
 cat >prog.c <<'END'

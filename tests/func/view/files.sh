@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# files.sh - recordings that are damaged, empty, growing, removed, or none
+# files.sh - damaged, empty, growing and removed recordings, and files that are none
 . "$(dirname "$0")/common.sh"
 
 "$SYNTH" a.uft 50000

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# hostile.sh - what others do to uft view: requests that mean no good, and files beside a recording that are damaged, or are none
+# hostile.sh - attacks on uft view: malicious requests, and damaged or false files beside a recording
 . "$(dirname "$0")/common.sh"
 need python3
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# kernel.sh - a trace.dat of a kernel: who had the CPUs, what tasks waited for, flags of latency, names of addresses
+# kernel.sh - a trace.dat of a kernel: tasks on CPUs, reasons of waits, flags of latency, names of addresses
 . "$(dirname "$0")/common.sh"
 need python3
 here=$(dirname "$0")

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# no-page.sh - uft view that was built without npm's packages: it says what is missing, and answers scripts all the same
+# no-page.sh - uft view built without npm's packages: it reports what is missing, and still answers scripts
 . "$(dirname "$0")/common.sh"
 
 said='this uft was built without its page: npm was missing (make setup, then make)'

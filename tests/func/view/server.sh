@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# server.sh - the answers of uft view agree with uft report, and are for those who have the token
+# server.sh - the answers of uft view agree with uft report, and need the token
 . "$(dirname "$0")/common.sh"
 
 "$SYNTH" a.uft 100000 3

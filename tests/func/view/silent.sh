@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# silent.sh - connections that ask for nothing, or slowly, keep nobody else out of uft view, and end
+# silent.sh - connections that send nothing, or slowly, do not keep other users out of uft view, and end
 . "$(dirname "$0")/common.sh"
 need python3
 here=$(cd "$(dirname "$0")" && pwd)
