@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""ctrl_c_again.py UFT PROGRAM - whoever presses Ctrl-C again and again while a program is left gets it left all the same"""
+"""ctrl_c_again.py UFT PROGRAM - Ctrl-C again and again during a detach: the program is detached all the same"""
 import os, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'detach'))

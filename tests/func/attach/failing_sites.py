@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""failing_sites.py - what failing_calls.c is told, and what it counts"""
+"""failing_sites.py - input and counters of failing_calls.c"""
 import os, struct, subprocess
 
 SITES = 1024			# of failing_calls.c

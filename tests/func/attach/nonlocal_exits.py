@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""nonlocal_exits.py UFT PROGRAM - what leaves functions by other ways than returning, in a running program that nobody prepared
+"""nonlocal_exits.py UFT PROGRAM - functions that are left without a return, in a running, unprepared program
 
 PROGRAM (nonlocal_exits.cc) makes a turn of coroutines, cancelled threads, longjmp and exceptions for each byte, and says what came out
 and what it called. It runs untraced for a turn; then it is attached to, every function of it and of its libraries, makes two

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""race.py [SECONDS] - attaches to processes that fork, execute and exit at any moment: each child does what it would have done
+"""race.py [SECONDS] - attach to processes that fork, execute and exit at any moment: each child behaves as without uft
 
 UFT_RACES=5000: so many attaches, however long it takes. Four at a time, each left again after a moment that varies, so that exec, exit
 and fork come at any point of attach and detach. A child that does not end with its 7, a uft that crashes or does not

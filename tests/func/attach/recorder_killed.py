@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""recorder_killed.py UFT PROGRAM PRELOAD - uft attach is killed with -9 at each of its ptrace calls, and the program goes on as it was
+"""recorder_killed.py UFT PROGRAM PRELOAD - uft attach is killed with SIGKILL at each of its ptrace calls, and the program runs on unchanged
 
 PROGRAM (recorder_killed.c) ends when a register, its signal mask or a system call is not as it was, or when instructions are lost that
 it was in the middle of. PRELOAD (kill_at_ptrace.c) kills before the

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""unwinders.py UFT PROGRAM SCRIPT - who walks the stack of a running program that nobody prepared finds its callers
+"""unwinders.py UFT PROGRAM SCRIPT - unwinders find the callers in a running, unprepared program
 
 PROGRAM (stack_walk.c) makes nested calls and stands, spins or walks its own stack at their end. It is looked at untraced, traced by
 each tracer, and when it was left: by backtrace(), by gdb (SCRIPT is for it), by perf with frame pointers and with tables. What

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""summary.py - the end of a recording: what the summary says of a large one, which nobody reads again for that"""
+"""summary.py - the summary at the end of a large recording, which needs no second pass"""
 import os
 import re
 import shutil

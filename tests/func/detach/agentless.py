@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""agentless.py UFT TARGET - somebody kills the agent of a traced process: the detach leaves nothing all the same
+"""agentless.py UFT TARGET - the agent of a traced process is killed: the detach leaves nothing all the same
 
 TARGET busy checks its own results; left by uft detach, and by the recorder's end."""
 import os, signal, subprocess, sys, tempfile

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""cycles.py UFT TARGET [PROGRAM:TRACER...] - attach and detach again and again under load, and nothing remains
+"""cycles.py UFT TARGET [PROGRAM:TRACER...] - attach and detach again and again under load: nothing remains
 
 UFT_CYCLES times (default 10 in each program; make soak: 1000): uft attach, then by turns uft detach, SIGTERM to the recorder, and now and then
 kill -9 of it. Two programs: TARGET busy, which checks its own results, and redis-server under redis-benchmark, whose

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""detach.py UFT TARGET PLUGIN MODE [WAY] - a program is left in the middle of MODE and is as if nothing had been
+"""detach.py UFT TARGET PLUGIN MODE [WAY] - detach from a program in the middle of MODE: it is as before
 
 The program runs untraced first: its output, descriptors, tasks, signal lines and mappings at its point are what the
 traced one must have after the detach, and its output at the end. WAY: how the tracing ends (default: each):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""executing.py UFT PROGRAM SHIM - a program that is being left executes another one, before each open() and ptrace() of the detach in turn
+"""executing.py UFT PROGRAM SHIM - a program executes another one during a detach, before each open() and ptrace() of the detach in turn
 
 Nothing of uft is in the new image, and nobody complains: neither uft attach nor uft detach. The new image ends as it would."""
 import os, signal, subprocess, sys, tempfile

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""exit_while_detached.py UFT KILLER - a process that ends in the middle of being left is no failure, and does not disturb the recorder
+"""exit_while_detached.py UFT KILLER - a process that ends in the middle of a detach is no failure, and does not disturb the recorder
 
 KILLER is preloaded into it and ends the process while its agent stands: exit status 0, nothing said."""
 import os, subprocess, sys, tempfile

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""forks.py UFT PROGRAM - a plain program that has children all the time is attached to and left, again and again
+"""forks.py UFT PROGRAM - attach to an unprepared program that makes children all the time, and detach, again and again
 
 Each child calls every function before anything else. None may get stuck in what stands there while code changes."""
 import os, shutil, subprocess, sys, tempfile, time

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""guard_partial.py UFT TARGET - the recorder of two programs is killed, and its guard can leave only one of them
+"""guard_partial.py UFT TARGET - the recorder of two programs is killed, and its guard can detach from only one of them
 
 TARGET busy makes calls all the time. The agent of the second stands still, as all of a frozen program would. The first is left, and
 nobody says otherwise because of the second; the session's file stays for that one, without the records; the next recording tries

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""left.py - what a process looks like from outside, and what differs when it was left"""
+"""left.py - the outside view of a process, and its differences after a detach"""
 import ctypes, os, time
 
 SIGNALS = ('SigBlk', 'SigIgn', 'SigCgt')

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""namespace.py UFT TARGET - a process that is init of a pid namespace of its own, and sees its own mounts, is attached to and left
+"""namespace.py UFT TARGET - attach to a process that is init of its own pid namespace and has its own mounts, and detach
 
 TARGET busy checks its own results. Its number and its agent's are other processes' outside. Exit status 0, 1, or 77 without the
 right to make namespaces."""

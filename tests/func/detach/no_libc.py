@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""no_libc.py UFT PROGRAM - a program that never sets its thread pointer, started by a recorder and left by uft detach
+"""no_libc.py UFT PROGRAM - detach from a program that never sets its thread pointer and was started by a recorder
 
 So stands every program for the first milliseconds after its exec. The runtime gave it a thread pointer; afterwards it
 has none again, and no memory of uft remains. It is compared with the same program untraced."""

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""recorder_killed_attaching.py UFT TARGET - the recorder is killed with -9 at any moment of an attach, and the guard leaves nothing
+"""recorder_killed_attaching.py UFT TARGET - the recorder is killed with SIGKILL at any moment of an attach, and the guard leaves nothing
 
 TARGET busy checks its own results. UFT_CYCLES moments (default 12) from the recorder's start to well after all is armed, the
 same ones each time. When the guard has ended: mappings, descriptors, tasks, signal lines, priorities and text as before."""

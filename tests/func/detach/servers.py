@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""servers.py UFT SERVER:TRACER... - Debian's redis-server, nginx, postgres, memcached and sshd are attached to and left, again and again, under load
+"""servers.py UFT SERVER:TRACER... - attach to Debian's redis-server, nginx, postgres, memcached and sshd under load, and detach, again and again
 
 UFT_CYCLES times each (default 12; make soak: 1000): all processes of a server are attached to, with its own functions, with
 malloc, with all of libc by turns; then left by uft detach, by SIGTERM to the recorder, and now and then by kill -9 of it. The

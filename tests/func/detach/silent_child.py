@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""silent_child.py UFT PROGRAM STAND [WAY...] - a fork child that has said nothing is left like its parent
+"""silent_child.py UFT PROGRAM STAND [WAY...] - detach from a fork child that has sent nothing, as from its parent
 
 	term	SIGTERM to the recorder		kill	kill -9 of it: the guard leaves both
 	child	uft detach CHILD, then SIGTERM	both	kill -9 of guard and recorder, then uft detach PARENT

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""starved_threads.py UFT TARGET - threads that hardly ever get the CPU are left as well
+"""starved_threads.py UFT TARGET - detach from threads that hardly ever get the CPU
 
 TARGET busy spins in traced functions, on one CPU and at the lowest priority, among others that spin there at a better one. A
 thread that is inside of us waits long for the turn in which it comes out: a look that stops it must not take that from it.

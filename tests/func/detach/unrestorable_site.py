@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""unrestorable_site.py UFT PROGRAM... - a place that cannot be put back: what it leads to stays, and nothing else
+"""unrestorable_site.py UFT PROGRAM... - a site that cannot be restored: the memory that it leads to stays, and no other
 
 Each PROGRAM (../attach/stack_walk.c, prepared or not) is attached to; then somebody changes the first byte of an entry, as a debugger's
 breakpoint does, and the recording ends. The recorder says so, all other code is as it was, no agent, file or descriptor remains, and a

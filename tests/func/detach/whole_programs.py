@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""whole_programs.py UFT WORK - every function of a program that runs, and of its libraries, is rewritten and put back: it does what it did
+"""whole_programs.py UFT WORK - every function of a running program and of its libraries is rewritten and restored: its behaviour does not change
 
 The program works in rounds, each begun by what it reads. Each tracer comes in the middle of a round, sees a whole one when all is
 rewritten, and is ended by a SIGINT in the middle of the next; the first and the last round are nobody's. Its output and status are

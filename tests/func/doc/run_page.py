@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""run_page.py - runs the commands of a page and compares what they print with what the page says they print
+"""run_page.py - run the commands of a page, and compare their output with that in the page
 
     run_page.py [--update] PAGE.md
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""hostile_uft.py CASE FILE - writes a recording that nobody recorded (stream/wire/uft_file.h): small, and expensive for a careless reader"""
+"""hostile_uft.py CASE FILE - write a recording that no recorder made (stream/wire/uft_file.h): small, and expensive for a careless reader"""
 import os, struct, sys
 
 P = (11400714785074694791, 14029467366897019727, 1609587929392839161, 9650029242287828579, 2870177450012600261)

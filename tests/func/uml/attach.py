@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""attach.py UFT NOXSTATE - a kernel that runs as a process is attached to and left again and again, while it works
+"""attach.py UFT NOXSTATE - attach to a kernel that runs as a process while it works, and detach, again and again
 
 UFT_CYCLES times (default 20; make soak: 1000), by turns with its reads and what they call, with its scheduler, and with every function; left by
 uft detach, by SIGTERM to the recorder, and now and then by kill -9 of it. The kernel's tasks are stacks it switches between, its

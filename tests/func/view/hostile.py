@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""hostile.py URL PID - what a program that means no good, or is broken, does to the server of uft view
+"""hostile.py URL PID - malicious or broken clients of the server of uft view
 
 Prints a line `ok WHAT` or `not ok WHAT: ...` for each thing that it tries; the server must answer its owner after each.
 """

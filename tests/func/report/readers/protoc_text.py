@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""protoc_text.py - what `protoc --decode` prints, for the tests of exports"""
+"""protoc_text.py - read the output of `protoc --decode`, for the tests of exports"""
 import re
 
 ESCAPES = {b'n': b'\n', b't': b'\t', b'r': b'\r'}
