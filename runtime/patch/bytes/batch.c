@@ -436,7 +436,7 @@ uint32_t batch_write(struct patch_item *it, uint32_t n, int fresh, batch_commit 
 	return journal.ndropped;
 }
 
-int batch_write_near(const struct near_code *c, struct plat_window *w)
+int batch_write_tramp(const struct tramp_code *c, struct plat_window *w)
 {
 	if (w->is_direct)	/* reading the page first would cost a second fault */
 		__atomic_fetch_or((uint8_t *)c->at, 0, __ATOMIC_RELAXED);

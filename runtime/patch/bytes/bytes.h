@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bytes.h - objects of the patcher where instructions have any length. site.c decides the bytes of prepared sites,
- * unprepared.c those of unprepared functions, stubs.c makes the code that sites jump to, batch.c writes, first_arm.c,
- * first_bitmap.c, known_sites.c and known_bitmap.c change many sites, hook.c places hooks, patch.c fulfils the contract
- * of runtime.h
+ * unprepared.c those of unprepared functions, trampolines.c makes the code that sites jump to, batch.c writes,
+ * first_arm.c, first_bitmap.c, known_sites.c and known_bitmap.c change many sites, hook.c places hooks, patch.c fulfils
+ * the contract of runtime.h
  */
 #ifndef UFT_PATCH_BYTES_H
 #define UFT_PATCH_BYTES_H
@@ -120,7 +120,7 @@ struct patch_site {
 };
 _Static_assert(sizeof(struct patch_site) == 32, "one cache line holds two");
 
-/* ---- objects (stubs.c) ---------------------------------------------------------------------------- */
+/* ---- objects (trampolines.c) ---------------------------------------------------------------------------- */
 
 /*
  * Islands by the fixed bytes of the displacement that leads to them. An island is as large as the text, at a fixed
@@ -201,37 +201,37 @@ static inline uintptr_t aux_at(const struct patch_object *o, uint32_t i)
 }
 
 /* CLASS_SWITCH: where the cell leads in @form. */
-uintptr_t near_switch_target(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form);
+uintptr_t tramp_switch_target(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form);
 
 struct patch_item;
-struct patch_object *near_find(uint32_t object);
-int near_object(struct uft_cmd_object *o);
-void near_retarget(void);
-uint64_t *near_handler_cell(const struct patch_object *o, enum thunk t);
+struct patch_object *object_find(uint32_t object);
+int object_make(struct uft_cmd_object *o);
+void thunks_retarget(void);
+uint64_t *thunk_cell(const struct patch_object *o, enum thunk t);
 /* for good: threads that come to a thunk go on as if no site was armed */
-void near_pass_through(struct patch_object *o);
-struct patch_object *near_first(void);
+void thunks_pass_through(struct patch_object *o);
+struct patch_object *object_first(void);
 /* The displacement of an island, which is made at first use; 1: no room. */
-int32_t near_isle(struct patch_object *o, unsigned isle, unsigned way);
+int32_t tramp_isle(struct patch_object *o, unsigned isle, unsigned way);
 
 /* A piece of code, to be written out of line before sites lead to it. */
 #define THUNK_BYTES	16u
-struct near_code {
+struct tramp_code {
 	uintptr_t at;
 	uint8_t n;
 	uint8_t bytes[47];
 };
 /* Bits of enum site_bits that @form needs and @s lacks. */
-unsigned near_missing(const struct patch_site *s, unsigned form);
+unsigned tramp_missing(const struct patch_site *s, unsigned form);
 /* Builds one of those pieces. -ERANGE: a target is out of reach. */
-int near_build(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned bit, uint8_t flags,
-	       struct near_code *c);
+int tramp_build(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned bit, uint8_t flags,
+	       struct tramp_code *c);
 
 /*
- * Writes the stub of an entry into an open window, as near_build() makes it for SITE_HAS_STUB. @end: where the function
- * goes on.
+ * Writes the stub of an entry into an open window, as tramp_build() makes it for SITE_HAS_STUB. @end: where the
+ * function goes on.
  */
-void near_entry_stub(const struct patch_object *o, uint32_t index, uintptr_t end, uint8_t flags);
+void tramp_entry_stub(const struct patch_object *o, uint32_t index, uintptr_t end, uint8_t flags);
 
 /* ---- sites (site.c) ------------------------------------------------------------------------------ */
 
@@ -398,7 +398,7 @@ struct patch_item *batch_room(uint32_t n);
 typedef void (*batch_commit)(void *arg, const struct patch_item *it, uint32_t n);
 uint32_t batch_write(struct patch_item *it, uint32_t n, int fresh, batch_commit commit, void *arg);
 /* Writes code that no thread executes yet, or rewrites it unchanged, in the runtime's own pages. */
-int batch_write_near(const struct near_code *c, struct plat_window *w);
+int batch_write_tramp(const struct tramp_code *c, struct plat_window *w);
 /* Was this fork child born during a batch of its parent? True until batch_after_fork(), which finishes the batch. */
 int batch_is_open(void);
 void batch_after_fork(void);

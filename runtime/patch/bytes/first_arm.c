@@ -5,7 +5,7 @@
  * patch.c makes an item for every change, so that a fork child can finish it, and writes items in an order that running
  * threads survive. Before a program's first instruction there is no fork and no other thread, but there are many sites:
  * this file looks at each site, writes it and notes it at once. It decides nothing itself: it calls the same functions
- * (site_learn(), site_next(), near_missing(), near_build()). What is not a first step of CLASS_PLAIN or of CLASS_ISLE
+ * (site_learn(), site_next(), tramp_missing(), tramp_build()). What is not a first step of CLASS_PLAIN or of CLASS_ISLE
  * is left to the general way, which also refuses where it must. A site that was looked at and left is as the general
  * way expects it.
  *
@@ -122,31 +122,31 @@ static struct plat_window *cold_isle(struct cold *c, const struct patch_site *s,
 	return &c->isle;
 }
 
-static int cold_near(struct cold *c, const struct patch_site *s, uint32_t index, unsigned bit)
+static int cold_tramp(struct cold *c, const struct patch_site *s, uint32_t index, unsigned bit)
 {
 	struct plat_window *w = &c->stubs;
-	struct near_code code;
+	struct tramp_code code;
 
-	if (near_build(c->o, s, index, bit, s->action, &code))
+	if (tramp_build(c->o, s, index, bit, s->action, &code))
 		return -EAGAIN;
 	if (bit != SITE_HAS_STUB)
 		w = cold_isle(c, s, code.at);
 	if (!w->hi || w->is_direct <= 0 || code.at < w->lo || code.at + code.n > w->hi)
 		return -EAGAIN;
-	return batch_write_near(&code, w);
+	return batch_write_tramp(&code, w);
 }
 
 /* Makes the out-of-line code that @form needs: none, a stub, an island. 0: it is there. */
 static int cold_missing(struct cold *c, struct patch_site *s, uint32_t index, unsigned form)
 {
-	unsigned missing = near_missing(s, form), bit;
+	unsigned missing = tramp_missing(s, form), bit;
 
 	if (missing & ~(SITE_HAS_STUB | SITE_HAS_ISLE_F | SITE_HAS_ISLE_G))
 		return -EAGAIN;
 	for (bit = SITE_HAS_STUB; missing; missing &= ~bit, bit <<= 1)
-		if (missing & bit && cold_near(c, s, index, bit))
+		if (missing & bit && cold_tramp(c, s, index, bit))
 			return -EAGAIN;
-	s->bits |= (uint16_t)near_missing(s, form);
+	s->bits |= (uint16_t)tramp_missing(s, form);
 	return 0;
 }
 
@@ -236,7 +236,7 @@ static uint32_t cold_alike(struct cold *c, struct uft_patch *p, uint32_t n)
 			if (!c->stubs.hi || c->stubs.is_direct <= 0 || stub_at(o, p->stub) < c->stubs.lo ||
 			    stub_at(o, p->stub + 1) > c->stubs.hi)
 				break;
-			near_entry_stub(o, p->stub, at + m.len, p->action);
+			tramp_entry_stub(o, p->stub, at + m.len, p->action);
 		}
 		s->addr = at;
 		__builtin_memcpy(&s->kind_len, &m.record, 8);

@@ -6,7 +6,7 @@
  * probe of the kernel, a change by the program) or may not be written. The writer of foreign bytes may put ours back at
  * any time, so memory that they lead to may not be unmapped. As little as possible stays: regions and islands of such
  * objects, areas of such hooks. Unprepared functions lead to their moved code, thunks of prepared sites pass through
- * (stubs.c), hooks lead to a `ret` (hook.c). None of that needs the runtime.
+ * (trampolines.c), hooks lead to a `ret` (hook.c). None of that needs the runtime.
  *
  * A site that has its bytes as found, whoever restored them, leads nowhere. So does a site that is not mapped any more.
  */
@@ -41,14 +41,14 @@ void stuck_note(struct patch_object *o, const struct uft_patch *p, uint32_t n)
 	if (reach)
 		trace_count(UFT_CNT_SITE_REACH, -(uint64_t)reach);
 	if (o->nstuck)
-		near_pass_through(o); /* GUARD(stuck_note_near_pass_through) */
+		thunks_pass_through(o); /* GUARD(stuck_note_pass_through) */
 }
 
 uint32_t patch_stuck(void)
 {
 	uint32_t n = hook_stuck(0, ~0ull);
 
-	for (const struct patch_object *o = near_first(); o; o = o->next)
+	for (const struct patch_object *o = object_first(); o; o = o->next)
 		n += o->is_gone ? 0 : o->nstuck;
 	return n;
 }
@@ -68,7 +68,7 @@ static int leads_to(const struct patch_object *o, uint64_t at, uint64_t bytes)
 
 int patch_is_needed(uint64_t at, uint64_t bytes)
 {
-	for (const struct patch_object *o = near_first(); o; o = o->next)
+	for (const struct patch_object *o = object_first(); o; o = o->next)
 		if (!o->is_gone && o->nstuck && leads_to(o, at, bytes))	/* GUARD(jump_from_foreign) */
 			return 1;
 	return hook_stuck(at, bytes) != 0;

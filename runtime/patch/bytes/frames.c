@@ -6,7 +6,7 @@
  * the thread or ask for its callers, and the unwinder then looks up the interrupted pc. libgcc's unwinder does so by
  * _Unwind_Find_FDE(), which is hooked (hook.c) and answered here. For the runtime's own functions the answer comes from
  * the tables of the blob, which are those of an ordinary object. For made code the answer is one of the constant frames
- * of arch/x86_64/frames.S, chosen by the layout that stubs.c, unprepared.c and hook.c define. Most of those frames lead
+ * of arch/x86_64/frames.S, chosen by the layout that trampolines.c, unprepared.c and hook.c define. Most frames lead
  * to the place in the program's own code where the pc would be without the runtime. There the program's tables are
  * right, landing pads included.
  *
@@ -146,7 +146,7 @@ static int in_object(const struct patch_object *o, uint64_t pc)
 
 static int frame_of(uint64_t pc)
 {
-	for (const struct patch_object *o = near_first(); o; o = o->next) {
+	for (const struct patch_object *o = object_first(); o; o = o->next) {
 		if (pc >= o->region && pc < o->region_end)
 			return in_object(o, pc);
 		if (!o->is_gone && pc >= o->text_start && pc < o->text_end)

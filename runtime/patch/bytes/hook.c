@@ -120,14 +120,14 @@ static int stubs_open(const struct hook_area *a)
 
 static int stub_write(const struct hook_area *a, uintptr_t at, const uint8_t *bytes, unsigned n)
 {
-	struct near_code c = { .at = at };
+	struct tramp_code c = { .at = at };
 	unsigned done;
 	int ret = stubs_open(a);
 
 	for (done = 0; done < n && !ret; done += c.n, c.at += c.n) {
 		c.n = (uint8_t)(n - done < sizeof(c.bytes) ? n - done : sizeof(c.bytes));
 		memcpy(c.bytes, bytes + done, c.n);
-		ret = batch_write_near(&c, &stubs.w);
+		ret = batch_write_tramp(&c, &stubs.w);
 	}
 	return ret;
 }

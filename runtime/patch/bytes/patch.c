@@ -5,8 +5,8 @@
  * It is the contract of runtime.h: the session sends lists of addresses with the state wanted of each, and this file
  * makes code of them. Finding sites, choosing functions and naming them is the session's task.
  *
- * Objects and owners. A struct patch_object per loaded ELF file (stubs.c): its region of thunks and stubs, and a table
- * of struct patch_site by stub index, zero until a site is first learned. A struct patch_item per change of a batch
+ * Objects and owners. A struct patch_object per loaded ELF file (trampolines.c): its region of thunks and stubs, and a
+ * table of struct patch_site by stub index, zero until a site is first learned. A struct patch_item per change of a batch
  * (batch.c). The agent owns all of it (or init, before there is an agent). No other thread reads it; a fork child gets
  * a copy. Other threads share the code itself, and one data word per object: the cell of the graph thunk.
  *
@@ -29,6 +29,13 @@
  * The first arming of many sites while no thread runs takes a shorter way to the same end (first_arm.c), and so does
  * every later change of many sites (known_sites.c). Orders with one state and a bit per site need no list
  * (known_bitmap.c).
+ *
+ * Names. A function's prefix tells its part, and its file:
+ *
+ *	site_, code_	the bytes of prepared sites, of unprepared functions (site.c, unprepared.c)
+ *	tramp_, thunk_	code out of line that sites lead to, as ftrace's trampolines: thunks, stubs, aux code, islands
+ *			(trampolines.c)
+ *	batch_		a journal of changes that are written together, as text_poke_bp_batch() does (batch.c)
  *
  * Different from the kernel: no int3 and no stop_machine. A trap handler of a user process belongs to the program
  * (SIGTRAP may be blocked, ignored or handled by it), so changes use words, stand-ins and islands only.
@@ -63,12 +70,12 @@ int patch_init(void)
 
 int patch_object(struct uft_cmd_object *o)
 {
-	return near_object(o);
+	return object_make(o);
 }
 
 void patch_retarget(void)
 {
-	near_retarget();
+	thunks_retarget();
 }
 
 static void refuse(struct uft_patch *p, int status)
@@ -125,8 +132,8 @@ static uintptr_t plan_codes(const struct plan *pl, const struct patch_site *s, u
 		return s->addr - 5;
 	}
 	if (s->class == CLASS_SWITCH && s->form != FORM_ORIGINAL && next != FORM_ORIGINAL) {
-		*old = (struct code){ near_switch_target(pl->o, s, stub, s->form), 0 };
-		*new = (struct code){ near_switch_target(pl->o, s, stub, next), 0 };
+		*old = (struct code){ tramp_switch_target(pl->o, s, stub, s->form), 0 };
+		*new = (struct code){ tramp_switch_target(pl->o, s, stub, next), 0 };
 		*len = 8;
 		return aux_at(pl->o, stub) + AUX_SWITCH_CELL;
 	}
@@ -259,7 +266,7 @@ static void plan_site(struct plan *pl, uint32_t i)
 	}
 	it->index = p->stub;
 	it->form = (uint8_t)next;
-	if (near_missing(s, next)) {
+	if (tramp_missing(s, next)) {
 		it->form |= FORM_MISSING;
 		pl->nmissing++;
 	}
@@ -310,9 +317,9 @@ static struct uft_patch *item_patch(const struct plan *pl, const struct patch_it
 
 /* Makes each piece of code that items lack; a failure drops the item. */
 static void each_missing(struct plan *pl, struct parts *ps,
-			 int (*fn)(struct parts *ps, unsigned part, const struct near_code *c))
+			 int (*fn)(struct parts *ps, unsigned part, const struct tramp_code *c))
 {
-	struct near_code c;
+	struct tramp_code c;
 	uint32_t i, from = 0;
 
 	for (i = 0; i < pl->nitems; i++) {
@@ -324,11 +331,11 @@ static void each_missing(struct plan *pl, struct parts *ps,
 		if (it->proto == PROTO_NONE || !(it->form & FORM_MISSING))
 			continue;
 		s = item_site(pl, it);
-		missing = near_missing(s, it->form & ~FORM_MISSING);
+		missing = tramp_missing(s, it->form & ~FORM_MISSING);
 		for (bit = 1; bit <= SITE_HAS_ALL && !ret; bit <<= 1) {
 			if (!(missing & bit))
 				continue;
-			ret = near_build(pl->o, s, it->index, bit, s->action, &c);
+			ret = tramp_build(pl->o, s, it->index, bit, s->action, &c);
 			if (!ret)
 				ret = fn(ps, part_of(s, bit), &c);
 		}
@@ -340,7 +347,7 @@ static void each_missing(struct plan *pl, struct parts *ps,
 	}
 }
 
-static int part_extend(struct parts *ps, unsigned part, const struct near_code *c)
+static int part_extend(struct parts *ps, unsigned part, const struct tramp_code *c)
 {
 	struct plat_window *w = &ps->w[part];
 
@@ -351,12 +358,12 @@ static int part_extend(struct parts *ps, unsigned part, const struct near_code *
 	return 0;
 }
 
-static int part_write(struct parts *ps, unsigned part, const struct near_code *c)
+static int part_write(struct parts *ps, unsigned part, const struct tramp_code *c)
 {
-	return ps->status[part] ? ps->status[part] : batch_write_near(c, &ps->w[part]);
+	return ps->status[part] ? ps->status[part] : batch_write_tramp(c, &ps->w[part]);
 }
 
-static void write_near_code(struct plan *pl)
+static void write_tramps(struct plan *pl)
 {
 	struct parts ps;
 	unsigned k;
@@ -380,7 +387,7 @@ static void write_near_code(struct plan *pl)
 			continue;
 		it->form &= (uint8_t)~FORM_MISSING;
 		if (it->proto != PROTO_NONE)
-			item_site(pl, it)->bits |= (uint16_t)near_missing(item_site(pl, it), it->form);
+			item_site(pl, it)->bits |= (uint16_t)tramp_missing(item_site(pl, it), it->form);
 	}
 }
 
@@ -475,7 +482,7 @@ static uint32_t run_round(struct plan *pl)
 	uint32_t dropped, forbidden = uft_rt.no_mprotect;
 
 	if (pl->nmissing)
-		write_near_code(pl);
+		write_tramps(pl);
 	dropped = batch_write(pl->item, pl->nitems, pl->nmissing != 0, commit_sites, pl->o);
 	if (dropped)
 		note_dropped(pl, !forbidden && uft_rt.no_mprotect);
@@ -531,7 +538,7 @@ uint32_t left_flush(struct patch_object *o, struct patch_left *l, unsigned flags
 
 long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned flags, uint64_t *done)
 {
-	struct patch_object *o = near_find(object);
+	struct patch_object *o = object_find(object);
 	long changed = 0;
 	uint32_t at, part, some;
 
@@ -558,7 +565,7 @@ long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned fla
 
 long patch_bits(uint32_t object, const struct uft_site_order *order, uint64_t *word, uint32_t n, unsigned flags)
 {
-	struct patch_object *o = near_find(object);
+	struct patch_object *o = object_find(object);
 
 	if (!o)
 		return -ENOENT;
@@ -616,7 +623,7 @@ uint32_t patch_disarm(void)
 	struct patch_object *o;
 	uint32_t left = 0;
 
-	for (o = near_first(); o; o = o->next)
+	for (o = object_first(); o; o = o->next)
 		if (!o->is_gone)
 			left += disarm_object(o);
 	return left + tracepoints_disarm() + hook_disarm(); /* GUARD(hooks_disarmed, left + tracepoints_disarm()) */
@@ -624,7 +631,7 @@ uint32_t patch_disarm(void)
 
 void patch_object_gone(uint32_t object)
 {
-	struct patch_object *o = near_find(object);
+	struct patch_object *o = object_find(object);
 
 	if (o)
 		hook_forget(o->text_start, o->text_end);
@@ -633,7 +640,7 @@ void patch_object_gone(uint32_t object)
 
 void patch_object_anew(uint32_t object)
 {
-	struct patch_object *o = near_find(object);
+	struct patch_object *o = object_find(object);
 
 	if (!o)
 		return;
@@ -651,7 +658,7 @@ void patch_after_fork(void)
 	 * before.
 	 */
 	if (batch_is_open() || dense_is_open())	/* GUARD(fork_in_batch) */
-		for (const struct patch_object *o = near_first(); o; o = o->next)
+		for (const struct patch_object *o = object_first(); o; o = o->next)
 			if (!o->is_gone)
 				sweep_yield_all(o); /* GUARD(sweep_yields) */
 	batch_after_fork();

@@ -206,7 +206,7 @@ static int learn_sled(struct patch_site *s)
 /* Makes the site's islands. A displacement of 1 means that the address space had no room. */
 static int learn_isles(struct patch_object *o, struct patch_site *s)
 {
-	if (near_isle(o, s->isle, ISLE_F) == 1 || near_isle(o, s->isle, ISLE_G) == 1)
+	if (tramp_isle(o, s->isle, ISLE_F) == 1 || tramp_isle(o, s->isle, ISLE_G) == 1)
 		return UFT_ST_REACH;
 	return UFT_ST_OK;
 }

@@ -3,7 +3,7 @@
  * unprepared.c - entries of unprepared functions: CLASS_CODE
  *
  * The session decodes and plans (control/relocate/); this file checks the session's bytes, copies them and links them.
- * Per site, in the aux slot of its stub index (stubs.c) and in a table of cells, which is data:
+ * Per site, in the aux slot of its stub index (trampolines.c) and in a table of cells, which is data:
  *
  *	+0 code the moved instructions, then a jump behind them: final bytes, which this file does not decode
  *	+CODE_ADDR	addr	of the site: data, for unwinders (frames.c)
@@ -179,7 +179,7 @@ static void build_aux(const struct patch_object *o, const struct uft_code *c, ui
 	n += uft_insn_push_rax(b + n);
 	n += uft_insn_mov_eax(b + n,
 			      UFT_THUNK_K((uint32_t)((at + CODE_X) >> 2) - (o->first_stub_id + c->stub), UFT_REC_FUNC));
-	uft_insn_jmp_indirect(b + n, at + n, (uint64_t)near_handler_cell(o, THUNK_FUNC));
+	uft_insn_jmp_indirect(b + n, at + n, (uint64_t)thunk_cell(o, THUNK_FUNC));
 }
 
 static void build_stub(const struct patch_object *o, const struct uft_code *c, uint8_t *b)
@@ -298,7 +298,7 @@ static int open_near(struct plat_window *w, uintptr_t lo, uintptr_t hi)
 
 int patch_code(uint32_t object, struct uft_code *c, uint32_t n, uint64_t *done)
 {
-	struct patch_object *o = near_find(object);
+	struct patch_object *o = object_find(object);
 	uint32_t i, lo = ~0u, hi = 0;
 	struct plat_window aux, stubs;
 	int ret;

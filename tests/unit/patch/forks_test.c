@@ -162,7 +162,7 @@ static void test_forks(uint32_t object, unsigned st8_ok)
 					   .state = UFT_FUNCTION, .action = k->action };
 	kit_text_seal(&t);
 	kit_object(&t, object, N, &c);
-	o = near_find(object);
+	o = object_find(object);
 	CHECK(patch_sites(object, p, N, NULL) == N);
 	CHECK(sweep(object, UFT_IDLE, ~0ull, ~0ull, ~0ull, ~0ull) == N);
 	CHECK(sweep(object, UFT_FUNCTION, 0xffffffff, ~0ull, ~0ull, 0) == 160);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stubs.c - the code that sites jump to: thunks, stubs, aux code and islands of each object
+ * trampolines.c - the code that sites jump to: thunks, stubs, aux code and islands of each object
  *
  * An object gets one region within branch reach of all of its text, address space for the worst case:
  *
@@ -52,12 +52,12 @@
 
 static struct patch_object *objects;	/* newest first */
 
-struct patch_object *near_first(void)
+struct patch_object *object_first(void)
 {
 	return objects;
 }
 
-struct patch_object *near_find(uint32_t object)
+struct patch_object *object_find(uint32_t object)
 {
 	struct patch_object *o;
 
@@ -74,12 +74,12 @@ static uint64_t *cell(const struct patch_object *o, unsigned t)
 	return (uint64_t *)(o->region + CELL_HANDLER(t));
 }
 
-uint64_t *near_handler_cell(const struct patch_object *o, enum thunk t)
+uint64_t *thunk_cell(const struct patch_object *o, enum thunk t)
 {
 	return cell(o, t);
 }
 
-void near_retarget(void)
+void thunks_retarget(void)
 {
 	struct patch_object *o;
 
@@ -113,13 +113,13 @@ _Static_assert(sizeof(pass_func) <= THUNK_BYTES && PASS_ENTER + sizeof(pass_ente
 static int write_pass(const struct patch_object *o, unsigned at, const uint8_t *bytes, unsigned n,
 		      struct plat_window *w)
 {
-	struct near_code c = { .at = o->thunk[0] + at, .n = (uint8_t)n };
+	struct tramp_code c = { .at = o->thunk[0] + at, .n = (uint8_t)n };
 
 	memcpy(c.bytes, bytes, n);
-	return batch_write_near(&c, w);
+	return batch_write_tramp(&c, w);
 }
 
-void near_pass_through(struct patch_object *o)
+void thunks_pass_through(struct patch_object *o)
 {
 	for (unsigned t = 0; t < NTHUNKS; t++)
 		if (t != THUNK_EXIT)		/* no thread returns there any more */
@@ -150,7 +150,7 @@ static size_t put_thunk(uint8_t *at, uintptr_t pc, uint32_t k, const uint64_t *t
 static int write_thunks(struct patch_object *o)
 {
 	struct plat_window w;
-	struct near_code c;
+	struct tramp_code c;
 	unsigned t;
 	int ret;
 
@@ -172,7 +172,7 @@ static int write_thunks(struct patch_object *o)
 			c.n = (uint8_t)put_thunk(c.bytes, c.at,
 						 t <= THUNK_MFUNC ? UFT_THUNK_K(text_k(o), UFT_REC_FUNC) :
 						 UFT_THUNK_K(stub_k(o), UFT_REC_ENTRY), cell(o, t));
-		ret = batch_write_near(&c, &w);
+		ret = batch_write_tramp(&c, &w);
 	}
 	if (!ret)
 		ret = write_pass(o, PASS_FUNC, pass_func, sizeof(pass_func), &w);
@@ -246,9 +246,9 @@ static void warm_up(struct patch_object *o, unsigned warm)
 	plat_text_close(&w);
 }
 
-int near_object(struct uft_cmd_object *c)
+int object_make(struct uft_cmd_object *c)
 {
-	struct patch_object *o = near_find(c->object);
+	struct patch_object *o = object_find(c->object);
 	int ret, is_new = 0;
 
 	if (c->text_end <= c->text_start || c->object >= UFT_MAX_OBJECTS)
@@ -352,7 +352,7 @@ static int32_t map_sled_isle(struct patch_object *o)
 	return 1;
 }
 
-int32_t near_isle(struct patch_object *o, unsigned isle, unsigned way)
+int32_t tramp_isle(struct patch_object *o, unsigned isle, unsigned way)
 {
 	static const uint32_t low[] = { [ISLE_NOP5] = 0x441f, [ISLE_NOP7] = 0x801f, [ISLE_NOP8] = 0x841f };
 	int32_t *disp = &o->isle[isle][way];
@@ -375,7 +375,7 @@ static int uses_aux(const struct patch_site *s)
 	return is_own(s) || s->class == CLASS_PREPAD || (!(s->bits & SITE_FRAME) && !site_calls_directly(s));
 }
 
-unsigned near_missing(const struct patch_site *s, unsigned form)
+unsigned tramp_missing(const struct patch_site *s, unsigned form)
 {
 	unsigned need = 0;
 	int is_isle = s->class == CLASS_ISLE || s->class == CLASS_ISLE_CALL;
@@ -428,7 +428,7 @@ static size_t put_aux_thunk(const struct patch_object *o, const struct patch_sit
 			 cell(o, s->bits & SITE_FRAME ? THUNK_MFUNC : THUNK_FUNC));
 }
 
-static int build_aux(const struct patch_object *o, const struct patch_site *s, struct near_code *c)
+static int build_aux(const struct patch_object *o, const struct patch_site *s, struct tramp_code *c)
 {
 	static const uint8_t push_parent[] = { 0xff, 0x74, 0x24, 0x08 };	/* push 8(%rsp) */
 	int keeps_parent = is_own(s) && !(s->bits & SITE_FRAME), ret;
@@ -460,7 +460,7 @@ static int build_aux(const struct patch_object *o, const struct patch_site *s, s
 
 /* The code that an own call's graph stub calls instead of site+len; an item of its own writes it into the same slot. */
 static int build_own_graph(const struct patch_object *o, const struct patch_site *s, uint32_t index,
-			   struct near_code *c)
+			   struct tramp_code *c)
 {
 	uintptr_t end = site_end(s);
 	size_t n;
@@ -477,7 +477,7 @@ static int build_own_graph(const struct patch_object *o, const struct patch_site
 	return 0;
 }
 
-uintptr_t near_switch_target(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form)
+uintptr_t tramp_switch_target(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form)
 {
 	if (form == FORM_FUNCTION)
 		return aux_at(o, index);
@@ -486,7 +486,7 @@ uintptr_t near_switch_target(const struct patch_object *o, const struct patch_si
 	return s->bits & SITE_FRAME ? stub_at(o, index) : aux_at(o, index) + AUX_SWITCH_GRAPH;
 }
 
-static int build_switch(const struct patch_object *o, const struct patch_site *s, uint32_t index, struct near_code *c)
+static int build_switch(const struct patch_object *o, const struct patch_site *s, uint32_t index, struct tramp_code *c)
 {
 	uint8_t *own = c->bytes + (AUX_SWITCH_OWN - AUX_SWITCH), *graph = c->bytes + (AUX_SWITCH_GRAPH - AUX_SWITCH);
 	uintptr_t slot = aux_at(o, index);
@@ -507,7 +507,7 @@ static int build_switch(const struct patch_object *o, const struct patch_site *s
 }
 
 static int build_stub(const struct patch_object *o, const struct patch_site *s, uint32_t index, uint8_t flags,
-		      struct near_code *c)
+		      struct tramp_code *c)
 {
 	size_t n;
 	int ret;
@@ -542,7 +542,7 @@ static inline uint64_t displacement(uintptr_t pc, uintptr_t to)
 }
 
 /* call enter; call end; jmp exit; flags, as build_stub() writes them, by two stores. */
-void near_entry_stub(const struct patch_object *o, uint32_t index, uintptr_t end, uint8_t flags)
+void tramp_entry_stub(const struct patch_object *o, uint32_t index, uintptr_t end, uint8_t flags)
 {
 	uintptr_t at = stub_at(o, index);
 	uint64_t body = displacement(at + 5, end), *slot = (uint64_t *)at;
@@ -558,7 +558,7 @@ void near_entry_stub(const struct patch_object *o, uint32_t index, uintptr_t end
 }
 
 static int build_isle(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned way,
-		      struct near_code *c)
+		      struct tramp_code *c)
 {
 	uintptr_t to;
 
@@ -575,8 +575,8 @@ static int build_isle(const struct patch_object *o, const struct patch_site *s, 
 	return 0;
 }
 
-int near_build(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned bit, uint8_t flags,
-	       struct near_code *c)
+int tramp_build(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned bit, uint8_t flags,
+	       struct tramp_code *c)
 {
 	switch (bit) {
 	case SITE_HAS_STUB:
