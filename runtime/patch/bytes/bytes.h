@@ -2,7 +2,7 @@
 /*
  * bytes.h - objects of the patcher where instructions have any length. site.c decides the bytes of prepared sites,
  * unprepared.c those of unprepared functions, trampolines.c makes the code that sites jump to, batch.c writes,
- * first_arm.c, first_bitmap.c, known_sites.c and known_bitmap.c change many sites, hook.c places hooks, patch.c fulfils
+ * early.c, early_bitmap.c, known_sites.c and known_bitmap.c change many sites, hook.c places hooks, patch.c fulfils
  * the contract of runtime.h
  */
 #ifndef UFT_PATCH_BYTES_H
@@ -421,27 +421,27 @@ struct patch_run {
 int run_open(struct patch_run *r);
 void run_close(void);
 
-/* ---- lists (patch.c, first_arm.c, known_sites.c) ------------------------------------------------------------ */
+/* ---- lists (patch.c, early.c, known_sites.c) ------------------------------------------------------------ */
 
 /* Changes sites in one batch, whether threads run or not. Returns the number of sites changed. */
 uint32_t patch_chunk(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags);
 /* The same, faster for many new sites if no thread runs. */
-uint32_t cold_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags);
+uint32_t early_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags);
 #define PATCH_LEFT	0xffu	/* in a request's status: the general way (patch_chunk()) has to change this site */
 /*
  * Arms new sites of @p, sorted by address, that need one step only, as long as @q says that no task runs. The other
  * sites do not change and get PATCH_LEFT. Returns the number of sites armed.
  */
-uint32_t cold_new(struct patch_object *o, struct uft_patch *p, uint32_t n, struct quiet *q);
+uint32_t early_new(struct patch_object *o, struct uft_patch *p, uint32_t n, struct quiet *q);
 /* LIVE sites will be written while all tasks are stopped: copies the pages for that now. */
-void cold_warm(const struct uft_patch *p, uint32_t n);
+void early_copy(const struct uft_patch *p, uint32_t n);
 /* The same, faster for many known sites: 0 and the number of sites changed, or -EAGAIN: no site was changed. */
 int dense_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags, uint32_t *changed);
 int dense_is_open(void);		/* as batch_is_open(), for a run */
 void dense_after_fork(void);
 /* patch_bits() to a form */
 long known_bits(struct patch_object *o, const struct uft_site_order *order, uint64_t *word, uint32_t n);
-long first_bits(struct patch_object *o, const struct uft_site_order *order, uint64_t *word, uint32_t n, unsigned flags);
+long early_bits(struct patch_object *o, const struct uft_site_order *order, uint64_t *word, uint32_t n, unsigned flags);
 /*
  * Takes blocks of sites apart whose records are to be read or changed next: the blocks of a list, or all of the object.
  * Not within a run.

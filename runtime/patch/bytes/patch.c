@@ -6,8 +6,8 @@
  * makes code of them. Finding sites, choosing functions and naming them is the session's task.
  *
  * Objects and owners. A struct patch_object per loaded ELF file (trampolines.c): its region of thunks and stubs, and a
- * table of struct patch_site by stub index, zero until a site is first learned. A struct patch_item per change of a batch
- * (batch.c). The agent owns all of it (or init, before there is an agent). No other thread reads it; a fork child gets
+ * table of struct patch_site by stub index, zero until a site is first learned. A struct patch_item per change of a
+ * batch (batch.c). The agent owns all of it (or init, before there is an agent). No other thread reads it; a fork child gets
  * a copy. Other threads share the code itself, and one data word per object: the cell of the graph thunk.
  *
  * Life of a site:
@@ -26,7 +26,7 @@
  * Failure: each site has a status; a batch never stops for one. Refused sites are counted in UFT_CNT_SITE_REFUSED,
  * sites that only have to wait until no thread runs are counted in UFT_CNT_SITE_LIVE.
  *
- * The first arming of many sites while no thread runs takes a shorter way to the same end (first_arm.c), and so does
+ * The first arming of many sites while no thread runs takes a shorter way to the same end (early.c), and so does
  * every later change of many sites (known_sites.c). Orders with one state and a bit per site need no list
  * (known_bitmap.c).
  *
@@ -36,6 +36,8 @@
  *	tramp_, thunk_	code out of line that sites lead to, as ftrace's trampolines: thunks, stubs, aux code, islands
  *			(trampolines.c)
  *	batch_		a journal of changes that are written together, as text_poke_bp_batch() does (batch.c)
+ *	early_		the first arming, before threads can run in the sites, as text_poke_early() (early.c,
+ *			early_bitmap.c)
  *
  * Different from the kernel: no int3 and no stop_machine. A trap handler of a user process belongs to the program
  * (SIGTRAP may be blocked, ignored or handled by it), so changes use words, stand-ins and islands only.
@@ -551,11 +553,11 @@ long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned fla
 		part = n - at;
 		if (dense_sites(o, p + at, part, flags, &some)) {
 			part = part < CHUNK ? part : CHUNK;
-			some = cold_sites(o, p + at, part, flags);
+			some = early_sites(o, p + at, part, flags);
 		}
 		changed += some;
 		if (flags & UFT_PATCH_TRY)
-			cold_warm(p + at, part);
+			early_copy(p + at, part);
 		if (done)
 			*done = at + part;
 	}
@@ -569,7 +571,7 @@ long patch_bits(uint32_t object, const struct uft_site_order *order, uint64_t *w
 
 	if (!o)
 		return -ENOENT;
-	return order->form == UFT_SITES_FIRST ? first_bits(o, order, word, n, flags) : known_bits(o, order, word, n);
+	return order->form == UFT_SITES_FIRST ? early_bits(o, order, word, n, flags) : known_bits(o, order, word, n);
 }
 
 long patch_sites(uint32_t object, struct uft_patch *p, uint32_t n, uint64_t *done)

@@ -13,7 +13,7 @@
 
 #define OBJECT	20
 #define LINE	64u		/* offsets */
-#define MANY	320u		/* functions: a list so long has a way of its own where nobody runs (first_arm.c) */
+#define MANY	320u		/* functions: a list so long has a way of its own where nobody runs (early.c) */
 
 /* push %rbp; mov %rsp,%rbp; lea 1(%rdi),%rax | pop %rbp; ret */
 static const uint8_t body[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x8d, 0x47, 0x01, 0x5d, 0xc3 };

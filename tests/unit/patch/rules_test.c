@@ -188,7 +188,7 @@ static void test_pages(void)
 	close(fd);
 }
 
-/* Many at once, while nobody runs (first_arm.c), become what one at a time become. Somebody else's bytes are left. */
+/* Many at once, while nobody runs (early.c), become what one at a time become. Somebody else's bytes are left. */
 static void test_many(unsigned state)
 {
 	enum { N = 900, FOREIGN = 700 };

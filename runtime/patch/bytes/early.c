@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * first_arm.c - the first arming of many sites, while no thread can run in them
+ * early.c - the first arming of many sites, while no thread can run in them
  *
  * patch.c makes an item for every change, so that a fork child can finish it, and writes items in an order that running
  * threads survive. Before a program's first instruction there is no fork and no other thread, but there are many sites:
@@ -10,7 +10,7 @@
  * way expects it.
  *
  * Unprepared functions take this way as well when the session has stopped all tasks, because the time of a stop is
- * dear. Work that can be done beside running tasks is done before (cold_warm()), and the rest is done in a loop of its
+ * dear. Work that can be done beside running tasks is done before (early_copy()), and the rest is done in a loop of its
  * own (code_link()).
  *
  * Facts about one site hold for all sites like it: of the same kind, with the same bytes, and at no end of a line or
@@ -23,11 +23,11 @@
 #include "runtime/base/mem.h"
 #include "runtime/patch/bytes/short.h"
 
-#define COLD_MIN	256u
-#define COLD_BLOCK	16384u	/* sites; 512 KiB of table, which the cache still holds when the text is written */
-#define COLD_GAP	(8 * PLAT_PAGE)	/* as RUN_GAP in batch.c */
-#define COLD_AHEAD	8u	/* sites whose text is prefetched */
-#define COLD_STEPS	8	/* as MAX_ROUNDS in patch.c */
+#define EARLY_MIN	256u
+#define EARLY_BLOCK	16384u	/* sites; 512 KiB of table, which the cache still holds when the text is written */
+#define EARLY_GAP	(8 * PLAT_PAGE)	/* as RUN_GAP in batch.c */
+#define EARLY_AHEAD	8u	/* sites whose text is prefetched */
+#define EARLY_STEPS	8	/* as MAX_ROUNDS in patch.c */
 
 /* A SITE_SHORT site that was just armed: the pattern for sites like it. */
 struct mould {
@@ -39,7 +39,7 @@ struct mould {
 	struct shape code;
 };
 
-struct cold {
+struct early {
 	struct patch_object *o;
 	struct mould mould;
 	unsigned flags;
@@ -57,15 +57,15 @@ static int is_code(const struct uft_patch *p)
 }
 
 /* Counts the first requests of @p whose pages make one run in one mapping; *hi is the end of the run. */
-static uint32_t cold_run_length(const struct uft_patch *p, uint32_t n, uintptr_t *hi)
+static uint32_t early_run_length(const struct uft_patch *p, uint32_t n, uintptr_t *hi)
 {
 	uintptr_t end = p->addr;
 	uint32_t i;
 
-	for (i = 0; i < n && i < COLD_BLOCK; i++) {
+	for (i = 0; i < n && i < EARLY_BLOCK; i++) {
 		unsigned len = p[i].kind_len >> 4;
 
-		if (p[i].addr < p->addr || p[i].addr > end + COLD_GAP || p[i].addr + len > batch_segment.hi)
+		if (p[i].addr < p->addr || p[i].addr > end + EARLY_GAP || p[i].addr + len > batch_segment.hi)
 			break;
 		if (p[i].addr + len > end)
 			end = p[i].addr + len;
@@ -75,27 +75,27 @@ static uint32_t cold_run_length(const struct uft_patch *p, uint32_t n, uintptr_t
 }
 
 /* Populates the records and, for graph stubs, the stubs that a run needs. Stub indices rise with addresses. */
-static void cold_prepare(struct cold *c, const struct uft_patch *p, uint32_t n)
+static void early_prepare(struct early *e, const struct uft_patch *p, uint32_t n)
 {
 	uint32_t lo = p[0].stub, hi = p[n - 1].stub;
 
-	c->stubs.hi = 0;
-	if (hi >= c->o->nstubs || lo > hi || hi - lo > 2 * n)
+	e->stubs.hi = 0;
+	if (hi >= e->o->nstubs || lo > hi || hi - lo > 2 * n)
 		return;
-	if (hi >= c->o->nwarm)
-		plat_populate((uintptr_t)&c->o->site[lo], (uintptr_t)&c->o->site[hi + 1]);
+	if (hi >= e->o->nwarm)
+		plat_populate((uintptr_t)&e->o->site[lo], (uintptr_t)&e->o->site[hi + 1]);
 	if (p->state != UFT_GRAPH)
 		return;
-	if (plat_text_open(&c->stubs, stub_at(c->o, lo), stub_at(c->o, hi + 1), PLAT_READ | PLAT_EXEC, 0)) {
-		c->stubs.hi = 0;
+	if (plat_text_open(&e->stubs, stub_at(e->o, lo), stub_at(e->o, hi + 1), PLAT_READ | PLAT_EXEC, 0)) {
+		e->stubs.hi = 0;
 		return;
 	}
-	if (c->stubs.is_direct && hi - lo == n - 1 && hi >= c->o->nwarm_stubs)
-		plat_populate(stub_at(c->o, lo), stub_at(c->o, hi + 1));
+	if (e->stubs.is_direct && hi - lo == n - 1 && hi >= e->o->nwarm_stubs)
+		plat_populate(stub_at(e->o, lo), stub_at(e->o, hi + 1));
 }
 
 /* Copies the text pages that have sites, each row of neighbouring pages by one call. Other pages stay shared. */
-static void cold_copy_text(const struct uft_patch *p, uint32_t n)
+static void early_copy_text(const struct uft_patch *p, uint32_t n)
 {
 	uintptr_t lo = PLAT_PAGE_DOWN(p->addr), hi = lo;
 	uint32_t i;
@@ -115,53 +115,53 @@ static void cold_copy_text(const struct uft_patch *p, uint32_t n)
  * The window over a run's islands, opened for the first site that needs one. Islands lie as far from each other as
  * their sites, so one window is enough if all islands are of one kind.
  */
-static struct plat_window *cold_isle(struct cold *c, const struct patch_site *s, uintptr_t at)
+static struct plat_window *early_isle(struct early *e, const struct patch_site *s, uintptr_t at)
 {
-	if (!c->isle.hi && plat_text_open(&c->isle, at, at + (c->hi - s->addr) + UFT_LEN_JMP, PLAT_READ | PLAT_EXEC, 0))
-		c->isle.hi = 0;
-	return &c->isle;
+	if (!e->isle.hi && plat_text_open(&e->isle, at, at + (e->hi - s->addr) + UFT_LEN_JMP, PLAT_READ | PLAT_EXEC, 0))
+		e->isle.hi = 0;
+	return &e->isle;
 }
 
-static int cold_tramp(struct cold *c, const struct patch_site *s, uint32_t index, unsigned bit)
+static int early_tramp(struct early *e, const struct patch_site *s, uint32_t index, unsigned bit)
 {
-	struct plat_window *w = &c->stubs;
+	struct plat_window *w = &e->stubs;
 	struct tramp_code code;
 
-	if (tramp_build(c->o, s, index, bit, s->action, &code))
+	if (tramp_build(e->o, s, index, bit, s->action, &code))
 		return -EAGAIN;
 	if (bit != SITE_HAS_STUB)
-		w = cold_isle(c, s, code.at);
+		w = early_isle(e, s, code.at);
 	if (!w->hi || w->is_direct <= 0 || code.at < w->lo || code.at + code.n > w->hi)
 		return -EAGAIN;
 	return batch_write_tramp(&code, w);
 }
 
 /* Makes the out-of-line code that @form needs: none, a stub, an island. 0: it is there. */
-static int cold_missing(struct cold *c, struct patch_site *s, uint32_t index, unsigned form)
+static int early_missing(struct early *e, struct patch_site *s, uint32_t index, unsigned form)
 {
 	unsigned missing = tramp_missing(s, form), bit;
 
 	if (missing & ~(SITE_HAS_STUB | SITE_HAS_ISLE_F | SITE_HAS_ISLE_G))
 		return -EAGAIN;
 	for (bit = SITE_HAS_STUB; missing; missing &= ~bit, bit <<= 1)
-		if (missing & bit && cold_tramp(c, s, index, bit))
+		if (missing & bit && early_tramp(e, s, index, bit))
 			return -EAGAIN;
 	s->bits |= (uint16_t)tramp_missing(s, form);
 	return 0;
 }
 
 /* The last form on the way to @state. No thread runs, so the forms between are not needed. */
-static unsigned cold_form(const struct patch_site *s, unsigned state)
+static unsigned early_form(const struct patch_site *s, unsigned state)
 {
 	struct patch_site end = *s;
 	unsigned next;
 
-	for (int step = 0; step < COLD_STEPS && (next = site_next(&end, state)) != end.form; step++)
+	for (int step = 0; step < EARLY_STEPS && (next = site_next(&end, state)) != end.form; step++)
 		end.form = (uint8_t)next;
 	return end.form;
 }
 
-static inline void cold_write(uintptr_t at, const struct code *c, unsigned len)
+static inline void early_write(uintptr_t at, const struct code *c, unsigned len)
 {
 	uint64_t word;
 
@@ -186,11 +186,11 @@ static uint32_t request_of(const struct uft_patch *p)
  * Makes a mould of a site. A call is recognised by its opcode, wherever it leads; nops are recognised by all of their
  * bytes.
  */
-static void cold_cast(struct cold *c, const struct patch_site *s, const struct uft_patch *p)
+static void early_cast(struct early *e, const struct patch_site *s, const struct uft_patch *p)
 {
 	unsigned kind = s->kind_len & 0xf, len = s->kind_len >> 4;
 	int is_call = kind == UFT_SITE_FENTRY_CALL || kind == UFT_SITE_MCOUNT_CALL;
-	struct mould *m = &c->mould;
+	struct mould *m = &e->mould;
 
 	m->len = 0;
 	/*
@@ -205,17 +205,17 @@ static void cold_cast(struct cold *c, const struct patch_site *s, const struct u
 	__builtin_memcpy(&m->bytes, s->orig, 8);
 	m->bytes &= m->mask;
 	__builtin_memcpy(&m->record, &s->kind_len, 8);
-	m->code = shape_of(c->o, s, s->form);
+	m->code = shape_of(e->o, s, s->form);
 	m->len = (uint8_t)len;
 }
 
 /* Arms the requests of @p that are like the mould, as long as they come in a row; returns their number. */
-static uint32_t cold_alike(struct cold *c, struct uft_patch *p, uint32_t n)
+static uint32_t early_alike(struct early *e, struct uft_patch *p, uint32_t n)
 {
-	const struct patch_object *o = c->o;
-	const struct mould m = c->mould;
-	const uint64_t lo = c->text.lo > o->text_start ? c->text.lo : o->text_start;
-	const uint64_t hi = c->text.hi < o->text_end ? c->text.hi : o->text_end, change = code_mask(m.len);
+	const struct patch_object *o = e->o;
+	const struct mould m = e->mould;
+	const uint64_t lo = e->text.lo > o->text_start ? e->text.lo : o->text_start;
+	const uint64_t hi = e->text.hi < o->text_end ? e->text.hi : o->text_end, change = code_mask(m.len);
 	uint32_t i;
 
 	if (!m.len || hi - lo < 8)
@@ -225,16 +225,16 @@ static uint32_t cold_alike(struct cold *c, struct uft_patch *p, uint32_t n)
 		uint64_t at = p->addr, now;
 
 		if (request_of(p) != m.request || p->stub >= o->nstubs || at < lo || at > hi - 8 ||
-		    (at & (PLAT_PAGE - 1)) > PLAT_PAGE - 8 || s->addr || !quiet_at(c->quiet, at, at + m.len))
+		    (at & (PLAT_PAGE - 1)) > PLAT_PAGE - 8 || s->addr || !quiet_at(e->quiet, at, at + m.len))
 			break;
-		if (is_last_of_line(at))	/* GUARD(first_arm_last_of_line) */
+		if (is_last_of_line(at))	/* GUARD(early_last_of_line) */
 			break;
 		__builtin_memcpy(&now, (const void *)at, 8);
-		if ((now ^ m.bytes) & m.mask)	/* GUARD(first_arm_bytes) */
+		if ((now ^ m.bytes) & m.mask)	/* GUARD(early_bytes) */
 			break;
 		if (m.is_stub) {
-			if (!c->stubs.hi || c->stubs.is_direct <= 0 || stub_at(o, p->stub) < c->stubs.lo ||
-			    stub_at(o, p->stub + 1) > c->stubs.hi)
+			if (!e->stubs.hi || e->stubs.is_direct <= 0 || stub_at(o, p->stub) < e->stubs.lo ||
+			    stub_at(o, p->stub + 1) > e->stubs.hi)
 				break;
 			tramp_entry_stub(o, p->stub, at + m.len, p->action);
 		}
@@ -245,15 +245,15 @@ static uint32_t cold_alike(struct cold *c, struct uft_patch *p, uint32_t n)
 		__builtin_memcpy((void *)at, &now, 8);
 		p->status = UFT_ST_OK;
 	}
-	c->changed += i;
+	e->changed += i;
 	return i;
 }
 
 /* Arms one site. 1: it is in the wanted state. 0: the general way has to do it. */
-static int cold_site(struct cold *c, const struct uft_patch *p)
+static int early_site(struct early *e, const struct uft_patch *p)
 {
 	unsigned len = p->kind_len >> 4, next;
-	struct patch_object *o = c->o;
+	struct patch_object *o = e->o;
 	struct patch_site *s;
 	struct code new;
 
@@ -261,27 +261,27 @@ static int cold_site(struct cold *c, const struct uft_patch *p)
 		return 0;
 	s = &o->site[p->stub];
 	if (s->addr || (p->state != UFT_FUNCTION && p->state != UFT_GRAPH) ||
-	    !quiet_at(c->quiet, p->addr, p->addr + len) || site_learn(o, s, p, c->quiet))
+	    !quiet_at(e->quiet, p->addr, p->addr + len) || site_learn(o, s, p, e->quiet))
 		return 0;
-	if (s->class != CLASS_PLAIN && s->class != CLASS_ISLE)	/* GUARD(first_arm_class) */
+	if (s->class != CLASS_PLAIN && s->class != CLASS_ISLE)	/* GUARD(early_class) */
 		return 0;
-	next = cold_form(s, p->state);
-	if (UFT_SITE_IS_OWN(p->kind_len & 0xf) || next == s->form || cold_missing(c, s, p->stub, next))
+	next = early_form(s, p->state);
+	if (UFT_SITE_IS_OWN(p->kind_len & 0xf) || next == s->form || early_missing(e, s, p->stub, next))
 		return 0;
 	/* These bytes are right: site_learn() has just compared them with the site's kind. */
 	site_code(o, s, p->stub, next, &new);
-	cold_write(p->addr, &new, len);
+	early_write(p->addr, &new, len);
 	s->form = (uint8_t)next;
 	if (s->class == CLASS_PLAIN)
-		cold_cast(c, s, p);
+		early_cast(e, s, p);
 	return 1;
 }
 
 /* The same for an unprepared function that is known. It takes two steps where there is a pad. */
-static int cold_code(struct cold *c, const struct uft_patch *p)
+static int early_code(struct early *e, const struct uft_patch *p)
 {
-	struct patch_site *s = p->stub < c->o->nstubs ? &c->o->site[p->stub] : NULL;
-	const struct plat_window *w = &c->text;
+	struct patch_site *s = p->stub < e->o->nstubs ? &e->o->site[p->stub] : NULL;
+	const struct plat_window *w = &e->text;
 	struct patch_item it;
 	uint32_t switched = 0;
 
@@ -289,13 +289,13 @@ static int cold_code(struct cold *c, const struct uft_patch *p)
 	    (p->state != UFT_FUNCTION && p->state != UFT_GRAPH) || s->action != p->action)
 		return 0;
 	for (int step = 0; step < 2; step++) {
-		int ret = code_step(c->o, s, p->stub, p->state, c->quiet, &it, &switched);
+		int ret = code_step(e->o, s, p->stub, p->state, e->quiet, &it, &switched);
 
 		if (!ret && switched)
 			return 1;
 		if (ret != 1 || it.proto != PROTO_PLAIN || it.at < w->lo || it.at + it.len > w->hi)
 			return 0;
-		cold_write(it.at, &it.code, it.len);
+		early_write(it.at, &it.code, it.len);
 		s->form = it.form;
 		if (code_is_done(s, it.form, p->state))
 			return 1;
@@ -304,118 +304,118 @@ static int cold_code(struct cold *c, const struct uft_patch *p)
 }
 
 /* Arms sites in a row that need no look of their own; returns their number. */
-static uint32_t cold_row(struct cold *c, struct uft_patch *p, uint32_t n)
+static uint32_t early_row(struct early *e, struct uft_patch *p, uint32_t n)
 {
 	uint32_t done;
 
 	if (!is_code(p))
-		return cold_alike(c, p, n);
-	if (!quiet_at(c->quiet, 0, ~0ul))
+		return early_alike(e, p, n);
+	if (!quiet_at(e->quiet, 0, ~0ul))
 		return 0;
-	done = code_link(c->o, p, n, &c->text);
-	c->changed += done;
+	done = code_link(e->o, p, n, &e->text);
+	e->changed += done;
 	return done;
 }
 
 /*
  * Arms a run; stops when PATCH_NLEFT requests are left to the general way. Returns how many requests it has looked at.
  */
-static uint32_t cold_run(struct cold *c, struct uft_patch *p, uint32_t n, uintptr_t hi)
+static uint32_t early_run(struct early *e, struct uft_patch *p, uint32_t n, uintptr_t hi)
 {
 	uint32_t i;
 
-	c->hi = hi;
-	if (plat_text_open(&c->text, p->addr, hi, batch_segment.prot, (int)uft_rt.no_mprotect))
-		c->text.is_direct = -1;
-	if (c->text.is_direct > 0) {
-		if (!(c->flags & UFT_CMD_HELD))		/* else cold_warm() has copied it */
-			cold_copy_text(p, n);
+	e->hi = hi;
+	if (plat_text_open(&e->text, p->addr, hi, batch_segment.prot, (int)uft_rt.no_mprotect))
+		e->text.is_direct = -1;
+	if (e->text.is_direct > 0) {
+		if (!(e->flags & UFT_CMD_HELD))		/* else early_copy() has copied it */
+			early_copy_text(p, n);
 		if (!is_code(p))
-			cold_prepare(c, p, n);
+			early_prepare(e, p, n);
 	}
-	for (i = 0; i < n && c->left.n < PATCH_NLEFT; i++) {
-		if (c->text.is_direct > 0 && (i += cold_row(c, p + i, n - i)) == n)
+	for (i = 0; i < n && e->left.n < PATCH_NLEFT; i++) {
+		if (e->text.is_direct > 0 && (i += early_row(e, p + i, n - i)) == n)
 			break;
-		if (i + COLD_AHEAD < n)
-			__builtin_prefetch((const void *)p[i + COLD_AHEAD].addr, 1);
-		if (c->text.is_direct > 0 && (is_code(p) ? cold_code(c, &p[i]) : cold_site(c, &p[i]))) {
+		if (i + EARLY_AHEAD < n)
+			__builtin_prefetch((const void *)p[i + EARLY_AHEAD].addr, 1);
+		if (e->text.is_direct > 0 && (is_code(p) ? early_code(e, &p[i]) : early_site(e, &p[i]))) {
 			p[i].status = UFT_ST_OK;
-			c->changed++;
-		} else if (c->is_order) {
+			e->changed++;
+		} else if (e->is_order) {
 			p[i].status = PATCH_LEFT;
 		} else {
-			left_add(&c->left, &p[i]);
+			left_add(&e->left, &p[i]);
 		}
 	}
-	if (c->stubs.hi)
-		plat_text_close(&c->stubs);
-	if (c->isle.hi)
-		plat_text_close(&c->isle);
-	if (c->text.is_direct >= 0)
-		plat_text_close(&c->text);
-	c->stubs.hi = c->isle.hi = 0;
-	if (c->left.n == PATCH_NLEFT)
-		c->changed += left_flush(c->o, &c->left, c->flags);
+	if (e->stubs.hi)
+		plat_text_close(&e->stubs);
+	if (e->isle.hi)
+		plat_text_close(&e->isle);
+	if (e->text.is_direct >= 0)
+		plat_text_close(&e->text);
+	e->stubs.hi = e->isle.hi = 0;
+	if (e->left.n == PATCH_NLEFT)
+		e->changed += left_flush(e->o, &e->left, e->flags);
 	return i;
 }
 
-static void cold_begin(struct cold *c, struct patch_object *o, struct quiet *q, unsigned flags)
+static void early_begin(struct early *e, struct patch_object *o, struct quiet *q, unsigned flags)
 {
-	c->o = o;
-	c->flags = flags;
-	c->quiet = q;
-	c->stubs.hi = c->isle.hi = c->changed = c->left.n = c->mould.len = c->is_order = 0;
+	e->o = o;
+	e->flags = flags;
+	e->quiet = q;
+	e->stubs.hi = e->isle.hi = e->changed = e->left.n = e->mould.len = e->is_order = 0;
 }
 
 /*
  * Are there enough new sites to pay for asking whether threads run? UFT_PATCH_FRESH alone is too little, because it
  * does not exclude a fork.
  */
-static int cold_is_it(const struct patch_object *o, const struct uft_patch *p, uint32_t n, struct quiet *q)
+static int early_is_it(const struct patch_object *o, const struct uft_patch *p, uint32_t n, struct quiet *q)
 {
-	return n >= COLD_MIN && p->stub < o->nstubs && (is_code(p) || !o->site[p->stub].addr) && quiet_at(q, 0, 0);
+	return n >= EARLY_MIN && p->stub < o->nstubs && (is_code(p) || !o->site[p->stub].addr) && quiet_at(q, 0, 0);
 }
 
-uint32_t cold_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags)
+uint32_t early_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags)
 {
 	struct quiet quiet = { .asked = (flags & UFT_PATCH_STILL) != 0 };
-	struct cold c;
+	struct early e;
 	uint32_t run;
 	uintptr_t hi;
 
-	cold_begin(&c, o, &quiet, flags);
-	if (!cold_is_it(o, p, n, &quiet))
+	early_begin(&e, o, &quiet, flags);
+	if (!early_is_it(o, p, n, &quiet))
 		return patch_chunk(o, p, n, flags);
 	for (; n; n -= run, p += run) {
-		run = batch_is_mapped(p->addr, 1) ? cold_run_length(p, n, &hi) : 0;
+		run = batch_is_mapped(p->addr, 1) ? early_run_length(p, n, &hi) : 0;
 		if (run)
-			run = cold_run(&c, p, run, hi);
+			run = early_run(&e, p, run, hi);
 		else
 			patch_chunk(o, p, run = 1, flags);		/* not mapped: patch_chunk() refuses it */
 	}
 	plat_sync_cores();
-	return c.changed + left_flush(o, &c.left, flags);
+	return e.changed + left_flush(o, &e.left, flags);
 }
 
-uint32_t cold_new(struct patch_object *o, struct uft_patch *p, uint32_t n, struct quiet *q)
+uint32_t early_new(struct patch_object *o, struct uft_patch *p, uint32_t n, struct quiet *q)
 {
-	struct cold c;
+	struct early e;
 	uint32_t run;
 	uintptr_t hi;
 
-	cold_begin(&c, o, q, 0);
-	c.is_order = 1;
+	early_begin(&e, o, q, 0);
+	e.is_order = 1;
 	for (; n; n -= run, p += run) {
-		run = batch_is_mapped(p->addr, 1) ? cold_run_length(p, n, &hi) : 0;
+		run = batch_is_mapped(p->addr, 1) ? early_run_length(p, n, &hi) : 0;
 		if (run)
-			run = cold_run(&c, p, run, hi);
+			run = early_run(&e, p, run, hi);
 		else
 			p[run++].status = PATCH_LEFT;
 	}
-	return c.changed;
+	return e.changed;
 }
 
-void cold_warm(const struct uft_patch *p, uint32_t n)
+void early_copy(const struct uft_patch *p, uint32_t n)
 {
 	struct plat_window w;
 	struct patch_item *room;
@@ -428,10 +428,10 @@ void cold_warm(const struct uft_patch *p, uint32_t n)
 	if (room)
 		plat_populate((uintptr_t)room, (uintptr_t)(room + n));
 	for (; n; n -= run, p += run) {
-		run = batch_is_mapped(p->addr, 1) ? cold_run_length(p, n, &hi) : 0;
+		run = batch_is_mapped(p->addr, 1) ? early_run_length(p, n, &hi) : 0;
 		if (run && !plat_text_open(&w, p->addr, hi, batch_segment.prot, (int)uft_rt.no_mprotect)) {
 			if (w.is_direct)
-				cold_copy_text(p, run);
+				early_copy_text(p, run);
 			plat_text_close(&w);
 		}
 		run += !run;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * first_bitmap.c - the first arming of many sites of one kind, named by a bit and four bytes each
+ * early_bitmap.c - the first arming of many sites of one kind, named by a bit and four bytes each
  *
  * A program's start waits for it. A list takes sixteen bytes per site in memory that is made for it, and the session
  * writes parts of a list in turns with the agent, which sleeps meanwhile. An order by bits has the facts that all sites
  * share once, and the agent gets all sites at once.
  *
  * This file decides nothing. It makes requests from the order, as many at a time as the cache holds, and passes them to
- * first_arm.c. A site that first_arm.c cannot arm in one step (another kind, foreign bytes, a thread runs) keeps its
+ * early.c. A site that early.c cannot arm in one step (another kind, foreign bytes, a thread runs) keeps its
  * bit: the session sends it again as a request, and a refusal is counted there.
  */
 #include "runtime/patch/bytes/bytes.h"
@@ -44,11 +44,11 @@ static void take_bits(uint64_t *word, const struct uft_patch *p, uint32_t n)
 		k = p[i].stub / ARM_WORD;
 		for (done = 0; i < n && p[i].stub / ARM_WORD == k; i++)
 			done |= (uint64_t)(p[i].status == UFT_ST_OK) << p[i].stub % ARM_WORD;
-		word[k] &= ~done; /* GUARD(first_bits_done, 0) */
+		word[k] &= ~done; /* GUARD(early_bits_done, 0) */
 	}
 }
 
-long first_bits(struct patch_object *o, const struct uft_site_order *order, uint64_t *word, uint32_t n, unsigned flags)
+long early_bits(struct patch_object *o, const struct uft_site_order *order, uint64_t *word, uint32_t n, unsigned flags)
 {
 	struct quiet quiet = { .asked = (flags & UFT_PATCH_STILL) != 0 };
 	const uint32_t *offset = (const uint32_t *)(word + ((uint64_t)n + ARM_WORD - 1) / ARM_WORD);
@@ -68,7 +68,7 @@ long first_bits(struct patch_object *o, const struct uft_site_order *order, uint
 		uint32_t end = k + ARM_SITES / ARM_WORD;
 
 		some = make_requests(o, order, word, offset, k, end < nwords ? end : nwords, n, p);
-		changed += cold_new(o, p, some, &quiet);
+		changed += early_new(o, p, some, &quiet);
 		take_bits(word, p, some);
 	}
 	plat_unmap(p, ARM_SITES * sizeof(*p));
