@@ -2,7 +2,7 @@
 /*
  * bytes.h - objects of the patcher where instructions have any length. site.c decides the bytes of prepared sites,
  * unprepared.c those of unprepared functions, trampolines.c makes the code that sites jump to, batch.c writes,
- * early.c, early_bitmap.c, known_sites.c and known_bitmap.c change many sites, hook.c places hooks, patch.c fulfils
+ * early.c, early_bitmap.c, bulk.c and known_bitmap.c change many sites, hook.c places hooks, patch.c fulfils
  * the contract of runtime.h
  */
 #ifndef UFT_PATCH_BYTES_H
@@ -103,7 +103,7 @@ enum site_bits {
 	SITE_FUNCTION_ONLY = 1024, /* CLASS_CODE: the graph tracer cannot trace it */
 	SITE_PUN	= 4096,	/* CLASS_CODE: a jump that ends in bytes of the program (punned_jump.c) */
 	SITE_NO_PLACE	= 8192,	/* CLASS_CODE, not known yet: no place for its jump was found, and that is counted */
-	SITE_SHORT	= 2048,	/* CLASS_PLAIN, at most eight bytes, all in one page: known_sites.c may switch it */
+	SITE_SHORT	= 2048,	/* CLASS_PLAIN, at most eight bytes, all in one page: bulk.c may switch it */
 };
 
 /* One per stub index, 32 bytes; all zero until the site is learned. Control context only. */
@@ -403,7 +403,7 @@ int batch_write_tramp(const struct tramp_code *c, struct plat_window *w);
 int batch_is_open(void);
 void batch_after_fork(void);
 
-/* ---- runs (known_sites.c, known_bitmap.c) ----------------------------------------------------------------------- */
+/* ---- runs (bulk.c, known_bitmap.c) ----------------------------------------------------------------------- */
 
 /* Sites that are being switched. Their records in the site table are the journal. */
 struct patch_run {
@@ -421,7 +421,7 @@ struct patch_run {
 int run_open(struct patch_run *r);
 void run_close(void);
 
-/* ---- lists (patch.c, early.c, known_sites.c) ------------------------------------------------------------ */
+/* ---- lists (patch.c, early.c, bulk.c) ------------------------------------------------------------ */
 
 /* Changes sites in one batch, whether threads run or not. Returns the number of sites changed. */
 uint32_t patch_chunk(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags);
@@ -436,9 +436,9 @@ uint32_t early_new(struct patch_object *o, struct uft_patch *p, uint32_t n, stru
 /* LIVE sites will be written while all tasks are stopped: copies the pages for that now. */
 void early_copy(const struct uft_patch *p, uint32_t n);
 /* The same, faster for many known sites: 0 and the number of sites changed, or -EAGAIN: no site was changed. */
-int dense_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags, uint32_t *changed);
-int dense_is_open(void);		/* as batch_is_open(), for a run */
-void dense_after_fork(void);
+int bulk_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags, uint32_t *changed);
+int bulk_is_open(void);		/* as batch_is_open(), for a run */
+void bulk_after_fork(void);
 /* patch_bits() to a form */
 long known_bits(struct patch_object *o, const struct uft_site_order *order, uint64_t *word, uint32_t n);
 long early_bits(struct patch_object *o, const struct uft_site_order *order, uint64_t *word, uint32_t n, unsigned flags);

@@ -2,18 +2,18 @@
 /*
  * known_bitmap.c - change known sites that are named by a bit each
  *
- * The cost of known_sites.c beside running threads is memory: 16 bytes of request and 32 of record per site. A tracer
+ * The cost of bulk.c beside running threads is memory: 16 bytes of request and 32 of record per site. A tracer
  * that is switched wants one state for all sites that its filter names, and most of these sites look alike. So an order
  * here is one state and a bit per site, and the sites are known by blocks of 64 (struct patch_block): which sites are
  * members, the one record that all members share, and four bytes of address for each. Nothing else of a member is read
  * or written, except its code:
  *
- *	1. blocks that the last order asked for other sites are taken apart; the run is noted (known_sites.c), its
+ *	1. blocks that the last order asked for other sites are taken apart; the run is noted (bulk.c), its
  *	   window is opened
  *	2. these blocks are learned again, from the records
  *	3. the members' bytes are compared and written: ST8 (batch.c), or the stand-in of JS
  *	4. the new form is noted in the block, the bits of the sites that are done are cleared
- *	5. [JS: a sync, the tail; a sync, the head; a sync], in parts that share their syncs as known_sites.c does
+ *	5. [JS: a sync, the tail; a sync, the head; a sync], in parts that share their syncs as bulk.c does
  *	6. a sync, the window is closed, the run is over
  *
  * This file changes no other sites. Sites that are no members keep their bits. A member with foreign bytes is a member
@@ -32,7 +32,7 @@
  *	- Inside a run a block only becomes known, never unknown: its members are stored last, when everything else
  *	  about them is complete. The block then says the same as their records.
  *	- Form and code of members change inside a run, and only inside its window. There a child decides by the bytes
- *	  (dense_after_fork()). A stand-in becomes what the order said.
+ *	  (bulk_after_fork()). A stand-in becomes what the order said.
  * The CPU keeps the order of stores, so only the compiler has to be held to it (order_stores()). tests/unit/patch tries
  * each store: a child is born behind it.
  */

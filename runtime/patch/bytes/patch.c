@@ -27,7 +27,7 @@
  * sites that only have to wait until no thread runs are counted in UFT_CNT_SITE_LIVE.
  *
  * The first arming of many sites while no thread runs takes a shorter way to the same end (early.c), and so does
- * every later change of many sites (known_sites.c). Orders with one state and a bit per site need no list
+ * every later change of many sites (bulk.c). Orders with one state and a bit per site need no list
  * (known_bitmap.c).
  *
  * Names. A function's prefix tells its part, and its file:
@@ -36,6 +36,7 @@
  *	tramp_, thunk_	code out of line that sites lead to, as ftrace's trampolines: thunks, stubs, aux code, islands
  *			(trampolines.c)
  *	batch_		a journal of changes that are written together, as text_poke_bp_batch() does (batch.c)
+ *	bulk_		later changes of many sites, with the table of sites as the journal (bulk.c)
  *	early_		the first arming, before threads can run in the sites, as text_poke_early() (early.c,
  *			early_bitmap.c)
  *
@@ -551,7 +552,7 @@ long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned fla
 		batch_begin();
 	for (at = 0; at < n; at += part) {
 		part = n - at;
-		if (dense_sites(o, p + at, part, flags, &some)) {
+		if (bulk_sites(o, p + at, part, flags, &some)) {
 			part = part < CHUNK ? part : CHUNK;
 			some = early_sites(o, p + at, part, flags);
 		}
@@ -659,10 +660,10 @@ void patch_after_fork(void)
 	 * First, because a block older than the open batch or run would afterwards give its members their form of
 	 * before.
 	 */
-	if (batch_is_open() || dense_is_open())	/* GUARD(fork_in_batch) */
+	if (batch_is_open() || bulk_is_open())	/* GUARD(fork_in_batch) */
 		for (const struct patch_object *o = object_first(); o; o = o->next)
 			if (!o->is_gone)
 				sweep_yield_all(o); /* GUARD(sweep_yields) */
 	batch_after_fork();
-	dense_after_fork();
+	bulk_after_fork();
 }

@@ -293,7 +293,7 @@ static int learn(struct patch_object *o, struct patch_site *s, struct quiet *q)
 	return ret;
 }
 
-/* Can known_sites.c change it? */
+/* Can bulk.c change it? */
 static int is_short(const struct patch_site *s)
 {
 	unsigned len = site_len(s);

@@ -341,7 +341,7 @@ static void test_order(unsigned state)
 }
 
 /*
- * Many known ones at once (known_sites.c) become what they become alone, whatever kinds and states are among them.
+ * Many known ones at once (bulk.c) become what they become alone, whatever kinds and states are among them.
  * Somebody else's bytes are left, reported and counted. @by_bits: most of the time by known_bitmap.c, in turn with
  * lists.
  */

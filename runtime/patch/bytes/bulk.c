@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * known_sites.c - change many known sites at once
+ * bulk.c - change many known sites at once
  *
  * patch.c reads and writes 100 bytes per site besides the code: an item for each, in passes. Most sites are one
  * instruction of five to eight bytes in a page (SITE_SHORT), were learned before, and need no new code out of line. For
@@ -22,7 +22,7 @@
  *
  * Forks. Opening and closing a window waits for a fork (platform.h), so a child knows the run that it was born in. The
  * child may have any part of that run, also the record of a site without its bytes or the reverse: all of it is sound
- * code. The child decides by the bytes (dense_after_fork()): it notes the form that it finds, and stand-ins become what
+ * code. The child decides by the bytes (bulk_after_fork()): it notes the form that it finds, and stand-ins become what
  * the record says. It does not do what its parent had not begun, because the sites are noted nowhere. The session knows
  * that children of a program that was switched may have the old state or the new one, and orders the state again
  * (control/session/requests.c, adopt()). Only when all sites are restored (PATCH_ALL_BACK), perhaps because there is no
@@ -30,14 +30,14 @@
  */
 #include "runtime/patch/bytes/short.h"
 
-#define DENSE_MIN	64u	/* sites that pay for opening a window */
-#define DENSE_ENDS	16
-#define DENSE_BLOCK	4096u	/* sites between two syncs: with their code half of a second level cache */
+#define BULK_MIN	64u	/* sites that pay for opening a window */
+#define BULK_ENDS	16
+#define BULK_BLOCK	4096u	/* sites between two syncs: with their code half of a second level cache */
 /*
  * Sites whose records are prefetched. Their code is not: the CPU foresees it by itself, and beside running threads a
  * prefetch of code, however far ahead, could double the cost.
  */
-#define DENSE_AHEAD	64u
+#define BULK_AHEAD	64u
 
 /* Written by the patching task. In private memory, so that a fork child has its own. */
 static struct patch_run run;
@@ -118,7 +118,7 @@ static __attribute__((noinline)) int begin_site(struct pass *d, struct patch_sit
 	old = shape_code(&w->old, s, p->stub);
 	new = shape_code(&w->new, s, p->stub);
 	__builtin_memcpy(&now, (const void *)s->addr, 8);
-	if ((now ^ old) & code_mask(w->len))	/* GUARD(known_site_changed) */
+	if ((now ^ old) & code_mask(w->len))	/* GUARD(bulk_changed) */
 		return 0;
 	s->form = w->to;
 	if (old == new)
@@ -154,12 +154,12 @@ static inline __attribute__((always_inline)) uint32_t begin_alike(struct pass *d
 		if (p->stub != stub + i || record_of(s) != record || request_of(p) != request || at != p->addr ||
 		    at - lo > span)
 			break;
-		__builtin_prefetch(s + DENSE_AHEAD, 1);
+		__builtin_prefetch(s + BULK_AHEAD, 1);
 		__builtin_memcpy(&orig, s->orig, 8);
 		old |= from_branch ? (uint64_t)(from - (uint32_t)at) << 8 : orig & from_keep;
 		new |= to_branch ? (uint64_t)(to - (uint32_t)at) << 8 : orig & to_keep;
 		__builtin_memcpy(&now, (const void *)at, 8);
-		if ((now ^ old) << 24)	/* GUARD(known_kind) */
+		if ((now ^ old) << 24)	/* GUARD(bulk_kind) */
 			break;
 		s->form = form;
 		if (!change_at_once(at, 5, old ^ new, st8_ok)) {
@@ -243,16 +243,16 @@ static void put_heads(const struct standing *t, const struct standing *end)
 /* Steps 2 to 4, without the window. @room: memory for three blocks. */
 static void write_run(struct pass *d, struct uft_patch *p, uint32_t n, struct standing *room)
 {
-	struct standing *at[3] = { room, room + DENSE_BLOCK, room + 2 * DENSE_BLOCK },
+	struct standing *at[3] = { room, room + BULK_BLOCK, room + 2 * BULK_BLOCK },
 		*end[3] = { at[0], at[1], at[2] };
-	uint32_t blocks = (n + DENSE_BLOCK - 1) / DENSE_BLOCK, k;
+	uint32_t blocks = (n + BULK_BLOCK - 1) / BULK_BLOCK, k;
 
 	for (k = 0; k < blocks + 2; k++) {
 		unsigned now = k % 3, before = (k + 2) % 3, last = (k + 1) % 3;
 
 		d->standing = at[now];
 		if (k < blocks)
-			begin_block(d, p + k * DENSE_BLOCK, k + 1 < blocks ? DENSE_BLOCK : n - k * DENSE_BLOCK);
+			begin_block(d, p + k * BULK_BLOCK, k + 1 < blocks ? BULK_BLOCK : n - k * BULK_BLOCK);
 		end[now] = d->standing;
 		put_tails(at[before], end[before]); /* GUARD(write_run_put_tails) */
 		put_heads(at[last], end[last]);
@@ -267,17 +267,17 @@ static int is_ours(const struct patch_object *o, const struct uft_patch *p)
 }
 
 /* Do the sites pay for a window, and does one window cover all of them? A few at both ends may be left out. */
-static int dense_is_it(struct patch_object *o, const struct uft_patch *p, uint32_t n, unsigned flags,
+static int bulk_is_it(struct patch_object *o, const struct uft_patch *p, uint32_t n, unsigned flags,
 		       struct patch_run *r)
 {
 	const struct uft_patch *last = p + n - 1;
 	int i;
 
-	if (n < DENSE_MIN || uft_rt.no_mprotect)
+	if (n < BULK_MIN || uft_rt.no_mprotect)
 		return 0;
-	for (i = 0; i < DENSE_ENDS && !is_ours(o, p); i++)
+	for (i = 0; i < BULK_ENDS && !is_ours(o, p); i++)
 		p++;
-	for (i = 0; i < DENSE_ENDS && !is_ours(o, last); i++)
+	for (i = 0; i < BULK_ENDS && !is_ours(o, last); i++)
 		last--;
 	if (!is_ours(o, p) || !is_ours(o, last) || p->stub > last->stub || p->addr > last->addr ||
 	    (last->addr - p->addr) / PLAT_PAGE > n || !batch_is_mapped(p->addr, 1) || last->addr + 8 > batch_segment.hi)
@@ -308,13 +308,13 @@ void run_close(void)
 	run.o = NULL;
 }
 
-static int dense_run(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags, struct pass *d)
+static int bulk_run(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags, struct pass *d)
 {
 	struct standing *room;
 
-	if (!dense_is_it(o, p, n, flags, &d->run))
+	if (!bulk_is_it(o, p, n, flags, &d->run))
 		return -EAGAIN;
-	room = (struct standing *)batch_room(3 * DENSE_BLOCK * sizeof(*room) / sizeof(struct patch_item));
+	room = (struct standing *)batch_room(3 * BULK_BLOCK * sizeof(*room) / sizeof(struct patch_item));
 	if (!room)
 		return -EAGAIN;
 	if (run_open(&d->run))
@@ -324,7 +324,7 @@ static int dense_run(struct patch_object *o, struct uft_patch *p, uint32_t n, un
 	return 0;
 }
 
-int dense_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags, uint32_t *changed)
+int bulk_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags, uint32_t *changed)
 {
 	struct pass d;
 	struct patch_left l;
@@ -332,7 +332,7 @@ int dense_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigne
 
 	d.way.record = d.way.len = 0;		/* so begin_many() takes no request */
 	d.changed = d.left = 0;
-	if (dense_run(o, p, n, flags, &d))
+	if (bulk_run(o, p, n, flags, &d))
 		return -EAGAIN;
 	*changed = d.changed;
 	for (i = l.n = 0; i < n && d.left; i++) {
@@ -390,16 +390,16 @@ static void settle(struct patch_object *o, struct patch_site *s, uint32_t stub)
 	}
 }
 
-int dense_is_open(void)
+int bulk_is_open(void)
 {
 	return run.o != NULL;
 }
 
-void dense_after_fork(void)
+void bulk_after_fork(void)
 {
 	uint32_t i;
 
-	if (!run.o) /* GUARD(dense_after_fork_run, 1) */
+	if (!run.o) /* GUARD(bulk_after_fork_run, 1) */
 		return;
 	if (!plat_text_open(&run.w, run.w.lo, run.w.hi, run.w.prot, 0)) {
 		for (i = run.lo; i <= run.hi && run.w.is_direct; i++)
