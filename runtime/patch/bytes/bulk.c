@@ -375,7 +375,7 @@ static void settle(struct patch_object *o, struct patch_site *s, uint32_t stub)
 
 	__builtin_memcpy(&now, (const void *)s->addr, 8);
 	if ((uint16_t)now == stand_in(len))
-		form = run.is_sweep ? run.to : s->form;
+		form = run.is_bitmap ? run.to : s->form;
 	else
 		form = form_there(o, s, stub, now);
 	if (form < 0)

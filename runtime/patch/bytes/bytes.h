@@ -2,7 +2,7 @@
 /*
  * bytes.h - objects of the patcher where instructions have any length. site.c decides the bytes of prepared sites,
  * unprepared.c those of unprepared functions, trampolines.c makes the code that sites jump to, batch.c writes,
- * early.c, early_bitmap.c, bulk.c and known_bitmap.c change many sites, hook.c places hooks, patch.c fulfils
+ * early.c, early_bitmap.c, bulk.c and bulk_bitmap.c change many sites, hook.c places hooks, patch.c fulfils
  * the contract of runtime.h
  */
 #ifndef UFT_PATCH_BYTES_H
@@ -149,7 +149,7 @@ struct code_map {
 };
 
 /*
- * 64 neighbouring sites, for the orders of known_bitmap.c, which have a bit per site. A block lies in one page, so a
+ * 64 neighbouring sites, for the orders of bulk_bitmap.c, which have a bit per site. A block lies in one page, so a
  * fork child has its stores up to some point, in order.
  */
 #define PATCH_BLOCK	64u
@@ -177,7 +177,7 @@ struct patch_object {
 	uintptr_t thunk[NTHUNKS];	/* addresses */
 	uintptr_t stub_base, aux_base;
 	struct patch_site *site;	/* capacity of them */
-	/* PATCH_NBLOCKS() blocks, behind them a word per site; NULL: not made yet (known_bitmap.c) */
+	/* PATCH_NBLOCKS() blocks, behind them a word per site; NULL: not made yet (bulk_bitmap.c) */
 	struct patch_block *block;
 	uint32_t pad[PATCH_PADS], npads;	/* sites of CLASS_CODE that have a pad: the first PATCH_PADS */
 	int32_t isle[NISLES][ISLE_WAYS]; /* displacement; 0: not made yet, 1: no room */
@@ -403,7 +403,7 @@ int batch_write_tramp(const struct tramp_code *c, struct plat_window *w);
 int batch_is_open(void);
 void batch_after_fork(void);
 
-/* ---- runs (bulk.c, known_bitmap.c) ----------------------------------------------------------------------- */
+/* ---- runs (bulk.c, bulk_bitmap.c) ----------------------------------------------------------------------- */
 
 /* Sites that are being switched. Their records in the site table are the journal. */
 struct patch_run {
@@ -411,7 +411,7 @@ struct patch_run {
 	uint32_t lo, hi;		/* the first and the last stub: no others change */
 	struct plat_window w;
 	int is_all_back;		/* every site is to be as found */
-	int is_sweep;			/* the form behind a stand-in is not in the site's record, but in @to */
+	int is_bitmap;			/* the form behind a stand-in is not in the site's record, but in @to */
 	uint8_t to;			/* enum form */
 };
 /*
@@ -440,15 +440,15 @@ int bulk_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned
 int bulk_is_open(void);		/* as batch_is_open(), for a run */
 void bulk_after_fork(void);
 /* patch_bits() to a form */
-long known_bits(struct patch_object *o, const struct uft_site_order *order, uint64_t *word, uint32_t n);
+long bulk_bits(struct patch_object *o, const struct uft_site_order *order, uint64_t *word, uint32_t n);
 long early_bits(struct patch_object *o, const struct uft_site_order *order, uint64_t *word, uint32_t n, unsigned flags);
 /*
  * Takes blocks of sites apart whose records are to be read or changed next: the blocks of a list, or all of the object.
  * Not within a run.
  */
-void sweep_yield(const struct patch_object *o, const struct uft_patch *p, uint32_t n);
-void sweep_yield_all(const struct patch_object *o);
-void sweep_end(struct patch_object *o);		/* the object's sites are forgotten */
+void bulk_yield(const struct patch_object *o, const struct uft_patch *p, uint32_t n);
+void bulk_yield_all(const struct patch_object *o);
+void bulk_forget(struct patch_object *o);		/* the object's sites are forgotten */
 /* beside enum uft_cmd_flags: every site of the object that is not as found goes back */
 #define PATCH_ALL_BACK	0x80000000u
 

@@ -7,8 +7,8 @@
  *
  * Objects and owners. A struct patch_object per loaded ELF file (trampolines.c): its region of thunks and stubs, and a
  * table of struct patch_site by stub index, zero until a site is first learned. A struct patch_item per change of a
- * batch (batch.c). The agent owns all of it (or init, before there is an agent). No other thread reads it; a fork child gets
- * a copy. Other threads share the code itself, and one data word per object: the cell of the graph thunk.
+ * batch (batch.c). The agent owns all of it (or init, before there is an agent). No other thread reads it; a fork child
+ * gets a copy. Other threads share the code itself, and one data word per object: the cell of the graph thunk.
  *
  * Life of a site:
  *
@@ -28,7 +28,7 @@
  *
  * The first arming of many sites while no thread runs takes a shorter way to the same end (early.c), and so does
  * every later change of many sites (bulk.c). Orders with one state and a bit per site need no list
- * (known_bitmap.c).
+ * (bulk_bitmap.c).
  *
  * Names. A function's prefix tells its part, and its file:
  *
@@ -36,9 +36,9 @@
  *	tramp_, thunk_	code out of line that sites lead to, as ftrace's trampolines: thunks, stubs, aux code, islands
  *			(trampolines.c)
  *	batch_		a journal of changes that are written together, as text_poke_bp_batch() does (batch.c)
- *	bulk_		later changes of many sites, with the table of sites as the journal (bulk.c)
+ *	bulk_		later changes of many sites, with the table of sites as the journal (bulk.c, bulk_bitmap.c)
  *	early_		the first arming, before threads can run in the sites, as text_poke_early() (early.c,
- *			early_bitmap.c)
+ *			early_bitmap.c); both take a list, or an order with a bit per site: early_bits(), bulk_bits()
  *
  * Different from the kernel: no int3 and no stop_machine. A trap handler of a user process belongs to the program
  * (SIGTRAP may be blocked, ignored or handled by it), so changes use words, stand-ins and islands only.
@@ -547,7 +547,7 @@ long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned fla
 
 	if (!o)
 		return -ENOENT;
-	sweep_yield(o, p, n); /* GUARD(patch_change_sweep_yield) */
+	bulk_yield(o, p, n); /* GUARD(patch_change_bulk_yield) */
 	if (!(flags & UFT_PATCH_STILL))
 		batch_begin();
 	for (at = 0; at < n; at += part) {
@@ -572,7 +572,7 @@ long patch_bits(uint32_t object, const struct uft_site_order *order, uint64_t *w
 
 	if (!o)
 		return -ENOENT;
-	return order->form == UFT_SITES_FIRST ? early_bits(o, order, word, n, flags) : known_bits(o, order, word, n);
+	return order->form == UFT_SITES_FIRST ? early_bits(o, order, word, n, flags) : bulk_bits(o, order, word, n);
 }
 
 long patch_sites(uint32_t object, struct uft_patch *p, uint32_t n, uint64_t *done)
@@ -592,7 +592,7 @@ static uint32_t disarm_object(struct patch_object *o)
 	uint32_t i, n = 0, left = 0;
 	struct uft_patch *p;
 
-	sweep_yield_all(o); /* GUARD(sweep_yields) */
+	bulk_yield_all(o); /* GUARD(bulk_yields) */
 	o->nstuck = 0;
 	for (i = 0; i < o->nstubs; i++)
 		n += o->site[i].addr && o->site[i].form != FORM_ORIGINAL;
@@ -648,7 +648,7 @@ void patch_object_anew(uint32_t object)
 	if (!o)
 		return;
 	o->is_gone = 1; /* GUARD(patch_object_anew_is_gone) */
-	sweep_end(o);
+	bulk_forget(o);
 	pun_forget(o);
 	plat_unmap(o->site, (size_t)o->capacity * sizeof(*o->site));
 	o->site = NULL;
@@ -663,7 +663,7 @@ void patch_after_fork(void)
 	if (batch_is_open() || bulk_is_open())	/* GUARD(fork_in_batch) */
 		for (const struct patch_object *o = object_first(); o; o = o->next)
 			if (!o->is_gone)
-				sweep_yield_all(o); /* GUARD(sweep_yields) */
+				bulk_yield_all(o); /* GUARD(bulk_yields) */
 	batch_after_fork();
 	bulk_after_fork();
 }

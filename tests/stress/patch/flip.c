@@ -81,7 +81,7 @@ static void child(void)
 	all_to(mine, UFT_IDLE);
 	for (i = 0; i < nsites; i++)
 		mine[i].state = UFT_FUNCTION;
-	kit_sweep(OBJECT, mine, nsites);
+	kit_bitmap(OBJECT, mine, nsites);
 	for (i = 0; i < nsites; i++)
 		CHECK(kit_call(&text, i, kind_of[i], i % NOFF, 7) == 8, "child: %s at %u", kind_of[i]->name, i % NOFF);
 	patch_disarm();
@@ -157,7 +157,7 @@ int main(int argc, char **argv)
 		for (i = 0; i < n; i++)
 			sites[from + i].state = (uint8_t)(state < 4 ? state : rnd(&x) % 4);
 		if (rnd(&x) % 2)
-			changed = kit_sweep(OBJECT, sites + from, n);
+			changed = kit_bitmap(OBJECT, sites + from, n);
 		else
 			changed = patch_sites(OBJECT, sites + from, n, NULL);
 		CHECK(changed >= 0);

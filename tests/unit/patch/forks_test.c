@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forks_test.c - fork children that are born between any two stores of a sweep
+ * forks_test.c - fork children that are born between any two stores of an order by bits
  *
  * We step through our own changes. Wherever a block or a variable of the runtime has changed, and at times between, children are
  * born of which some pages (the blocks, the records, the code) are as they were when forks were ordered last: what a fork
@@ -137,7 +137,7 @@ static void step(int on)
 		raise(SIGTRAP);
 }
 
-static long sweep(uint32_t object, unsigned state, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+static long bitmap_order(uint32_t object, unsigned state, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
 	uint64_t word[NB] = { a, b, c, d };
 
@@ -164,12 +164,12 @@ static void test_forks(uint32_t object, unsigned st8_ok)
 	kit_object(&t, object, N, &c);
 	o = object_find(object);
 	CHECK(patch_sites(object, p, N, NULL) == N);
-	CHECK(sweep(object, UFT_IDLE, ~0ull, ~0ull, ~0ull, ~0ull) == N);
-	CHECK(sweep(object, UFT_FUNCTION, 0xffffffff, ~0ull, ~0ull, 0) == 160);
+	CHECK(bitmap_order(object, UFT_IDLE, ~0ull, ~0ull, ~0ull, ~0ull) == N);
+	CHECK(bitmap_order(object, UFT_FUNCTION, 0xffffffff, ~0ull, ~0ull, 0) == 160);
 
 	step(1);	/* the first members are outside its window */
-	CHECK(sweep(object, UFT_FUNCTION, 0xffffffffull << 32, 0, 0, ~0ull) == 96);
-	CHECK(sweep(object, UFT_IDLE, 0xffffffffull << 32, ~0ull, 0, 0) == 96);
+	CHECK(bitmap_order(object, UFT_FUNCTION, 0xffffffffull << 32, 0, 0, ~0ull) == 96);
+	CHECK(bitmap_order(object, UFT_IDLE, 0xffffffffull << 32, ~0ull, 0, 0) == 96);
 	step(0);
 
 	/* a list of some, the others of whose blocks are as they were */
@@ -181,9 +181,9 @@ static void test_forks(uint32_t object, unsigned st8_ok)
 	CHECK(patch_sites(object, some, 8, NULL) == 6);
 	step(0);
 	patch_sites(object, p, N, NULL);
-	CHECK(sweep(object, UFT_IDLE, ~0ull, ~0ull, ~0ull, ~0ull) == N);
+	CHECK(bitmap_order(object, UFT_IDLE, ~0ull, ~0ull, ~0ull, ~0ull) == N);
 	/* so that members differ from what they become */
-	CHECK(sweep(object, UFT_FUNCTION, ~0ull, ~0ull, ~0ull, ~0ull) == N);
+	CHECK(bitmap_order(object, UFT_FUNCTION, ~0ull, ~0ull, ~0ull, ~0ull) == N);
 	step(1);
 	patch_disarm();
 	step(0);

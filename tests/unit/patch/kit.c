@@ -160,7 +160,7 @@ void kit_object(const struct kit_text *t, uint32_t object, uint32_t nstubs, stru
 	CHECK(!patch_object(o));
 }
 
-uint32_t kit_sweep(uint32_t object, struct uft_patch *p, uint32_t n)
+uint32_t kit_bitmap(uint32_t object, struct uft_patch *p, uint32_t n)
 {
 	static struct uft_patch rest[4096];
 	static uint32_t from[4096];

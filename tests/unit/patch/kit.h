@@ -65,7 +65,7 @@ int kit_prot(void);
 void kit_text_seal(struct kit_text *t);
 void kit_text_free(struct kit_text *t);
 /* As the session switches: by a bit each, a state at a time, and what is left by a list. How many were not left. */
-uint32_t kit_sweep(uint32_t object, struct uft_patch *p, uint32_t n);
+uint32_t kit_bitmap(uint32_t object, struct uft_patch *p, uint32_t n);
 long kit_call(const struct kit_text *t, uint32_t i, const struct kit_site *k, unsigned offset, long arg);
 void kit_object(const struct kit_text *t, uint32_t object, uint32_t nstubs, struct uft_cmd_object *o);
 

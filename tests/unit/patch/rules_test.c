@@ -342,7 +342,7 @@ static void test_order(unsigned state)
 
 /*
  * Many known ones at once (bulk.c) become what they become alone, whatever kinds and states are among them.
- * Somebody else's bytes are left, reported and counted. @by_bits: most of the time by known_bitmap.c, in turn with
+ * Somebody else's bytes are left, reported and counted. @by_bits: most of the time by bulk_bitmap.c, in turn with
  * lists.
  */
 static void test_switch_many(unsigned st8_ok, int by_bits)
@@ -381,7 +381,7 @@ static void test_switch_many(unsigned st8_ok, int by_bits)
 					poke((void *)(p[k][i].addr + 2), 0x77);
 		swept = 0;
 		if (by_bits && round != 4)
-			swept = kit_sweep(30, p[0], N);
+			swept = kit_bitmap(30, p[0], N);
 		else
 			patch_sites(30, p[0], N, NULL);
 		/* stubs come by lists */
@@ -443,7 +443,7 @@ static void test_yield(void)
 		memset(all, 0xff, sizeof(all));
 		for (i = 0; i < N; i++)
 			p[i].state = UFT_FUNCTION;
-		CHECK(kit_sweep(40 + round, p, N) == 0);
+		CHECK(kit_bitmap(40 + round, p, N) == 0);
 		/* Other flags are for lists, and nothing changes. */
 		CHECK(known(40 + round, (struct uft_site_order){ .state = UFT_IDLE, .action = UFT_ACT_ROOT }, all,
 			N) == 0);
@@ -456,21 +456,21 @@ static void test_yield(void)
 		CHECK(*(uint8_t *)p[5].addr == 0xe8 && *(uint8_t *)p[6].addr == 0x0f);
 		for (i = 0; i < N; i++)
 			p[i].state = UFT_FUNCTION;
-		CHECK(kit_sweep(40 + round, p, N) == N - 1);	/* that one is not like the others */
+		CHECK(kit_bitmap(40 + round, p, N) == N - 1);	/* that one is not like the others */
 		for (i = 0; i < N; i++)
 			p[i].state = UFT_IDLE;
-		CHECK(kit_sweep(40 + round, p, N) == N);
+		CHECK(kit_bitmap(40 + round, p, N) == N);
 		p[100].state = p[200].state = UFT_FUNCTION;
 		CHECK(patch_sites(40 + round, p + 100, 1, NULL) == 1 && p[100].status == UFT_ST_OK);
 		CHECK(patch_sites(40 + round, p + 100, 1, NULL) == 0);
-		CHECK(kit_sweep(40 + round, p, N) == N - 2);		/* two alone are not worth it */
+		CHECK(kit_bitmap(40 + round, p, N) == N - 2);		/* two alone are not worth it */
 		CHECK(*(uint8_t *)p[100].addr == 0xe8 && *(uint8_t *)p[200].addr == 0xe8 &&
 		      *(uint8_t *)p[101].addr == 0x0f);
 		patch_disarm();
 		CHECK(!memcmp(t.base, t.copy, t.bytes));
 		for (i = 0; i < N; i++)
 			p[i].state = UFT_FUNCTION;
-		CHECK(kit_sweep(40 + round, p, N) == N);
+		CHECK(kit_bitmap(40 + round, p, N) == N);
 		patch_disarm();
 		CHECK(!memcmp(t.base, t.copy, t.bytes));
 		patch_object_anew(40 + round);

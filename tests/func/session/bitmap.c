@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sweep.c - a program of many functions is switched over while threads and fork children run through them
+ * bitmap.c - a program of many functions is switched over while threads and fork children run through them
  *
  * The first time by lists, from then on by orders of a bit a site, which is seen in the command area: nothing is left for a
  * list, so that the order is the last command.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * known_bitmap.c - change known sites that are named by a bit each
+ * bulk_bitmap.c - change known sites that are named by a bit each
  *
  * The cost of bulk.c beside running threads is memory: 16 bytes of request and 32 of record per site. A tracer
  * that is switched wants one state for all sites that its filter names, and most of these sites look alike. So an order
@@ -20,7 +20,7 @@
  * no more and keeps its bit, too. The session sends these sites as requests, and refusals are counted there.
  *
  * Invariant: the form in a member's record is out of date, the form in its block holds. Code that reads records takes
- * the block apart first (sweep_yield(), sweep_yield_all(); tests/unit/patch: sweeps and lists in turn).
+ * the block apart first (bulk_yield(), bulk_yield_all(); tests/unit/patch: orders by bits and lists in turn).
  *
  * Forks. A child has each page of blocks and records as it was at some moment of the fork, and two pages are not of the
  * same moment. A page may be copied between any two stores to it. So:
@@ -38,13 +38,13 @@
  */
 #include "runtime/patch/bytes/short.h"
 
-#define SWEEP_LEN	5u
-#define SWEEP_MIN	64u	/* sites that pay for opening a window */
-#define SWEEP_YIELD	128u	/* blocks that are taken apart with one call of plat_order_forks() */
+#define BITMAP_LEN	5u
+#define BITMAP_MIN	64u	/* sites that pay for opening a window */
+#define BITMAP_YIELD	128u	/* blocks that are taken apart with one call of plat_order_forks() */
 /*
  * blocks between two syncs, because each sync waits for all CPUs: half a megabyte of code, which the cache still holds
  */
-#define SWEEP_PART	256u
+#define BITMAP_PART	256u
 
 /* The form of a block's members, and the form that they get. */
 struct kin {
@@ -54,7 +54,7 @@ struct kin {
 	struct shape old, new;
 };
 
-struct sweep {
+struct bitmap {
 	struct patch_object *o;
 	uint64_t *word;		/* the order: sites that are left */
 	uint32_t nwords;
@@ -118,7 +118,7 @@ static void forget(const struct patch_object *o, uint32_t k)
  */
 struct yielding {
 	const struct patch_object *o;
-	uint32_t n, block[SWEEP_YIELD];
+	uint32_t n, block[BITMAP_YIELD];
 };
 
 static void end_yield(struct yielding *y)
@@ -137,11 +137,11 @@ static void yield_block(struct yielding *y, uint32_t k)
 		return;
 	write_back(y->o, k, b->member); /* GUARD(yield_block_write_back) */
 	y->block[y->n++] = k;
-	if (y->n == SWEEP_YIELD)
+	if (y->n == BITMAP_YIELD)
 		end_yield(y);
 }
 
-void sweep_yield(const struct patch_object *o, const struct uft_patch *p, uint32_t n)
+void bulk_yield(const struct patch_object *o, const struct uft_patch *p, uint32_t n)
 {
 	struct yielding y;
 	uint32_t i, k, last = ~0u;
@@ -157,7 +157,7 @@ void sweep_yield(const struct patch_object *o, const struct uft_patch *p, uint32
 	end_yield(&y);
 }
 
-void sweep_yield_all(const struct patch_object *o)
+void bulk_yield_all(const struct patch_object *o)
 {
 	struct yielding y;
 	uint32_t k;
@@ -169,7 +169,7 @@ void sweep_yield_all(const struct patch_object *o)
 	end_yield(&y);
 }
 
-void sweep_end(struct patch_object *o)
+void bulk_forget(struct patch_object *o)
 {
 	struct patch_block *block = o->block;
 
@@ -189,7 +189,8 @@ static int can_be_member(const struct patch_object *o, const struct patch_site *
 {
 	unsigned f = s->form;
 
-	return s->addr && s->bits & SITE_SHORT && s->kind_len >> 4 == SWEEP_LEN && !((s->addr - o->text_start) >> 32) &&
+	return s->addr && s->bits & SITE_SHORT && s->kind_len >> 4 == BITMAP_LEN &&
+	       !((s->addr - o->text_start) >> 32) &&
 	       (f == FORM_NOP || f == FORM_FUNCTION || f == FORM_GRAPH || (f == FORM_ORIGINAL && is_nop(s->kind_len)));
 }
 
@@ -198,11 +199,11 @@ static uint64_t orig_of(const struct patch_site *s)
 	uint64_t orig;
 
 	__builtin_memcpy(&orig, s->orig, 8);
-	return is_nop(s->kind_len) ? orig & code_mask(SWEEP_LEN) : 0;
+	return is_nop(s->kind_len) ? orig & code_mask(BITMAP_LEN) : 0;
 }
 
 /* Step 1: takes apart the blocks that the last order asked for other sites. */
-static void yield_others(const struct sweep *w)
+static void yield_others(const struct bitmap *w)
 {
 	struct yielding y;
 	uint32_t k;
@@ -211,13 +212,13 @@ static void yield_others(const struct sweep *w)
 	y.n = 0;
 	for (k = 0; k < w->nwords; k++)
 		if (w->word[k] &&
-		    w->word[k] != w->o->block[k].asked /* GUARD(known_bits_asked, !w->o->block[k].asked) */)
+		    w->word[k] != w->o->block[k].asked /* GUARD(bulk_bits_asked, !w->o->block[k].asked) */)
 			yield_block(&y, k);
 	end_yield(&y);
 }
 
 /* Step 2: learns a block that has no members: sites in the window that are like the first one. */
-static void learn_block(const struct sweep *w, uint32_t k, uint64_t want)
+static void learn_block(const struct bitmap *w, uint32_t k, uint64_t want)
 {
 	const struct patch_object *o = w->o;
 	struct patch_block *b = &o->block[k];
@@ -249,7 +250,7 @@ static void learn_block(const struct sweep *w, uint32_t k, uint64_t want)
 }
 
 /* All sites of a block have the same shape, if a shape is needed. */
-static struct shape shape_in(const struct sweep *w, const struct patch_site *s, unsigned form)
+static struct shape shape_in(const struct bitmap *w, const struct patch_site *s, unsigned form)
 {
 	struct shape c = shape_of(w->o, s, form);
 	uint64_t orig;
@@ -259,7 +260,7 @@ static struct shape shape_in(const struct sweep *w, const struct patch_site *s, 
 	return c;
 }
 
-static void find_kin(struct sweep *w, const struct patch_block *b)
+static void find_kin(struct bitmap *w, const struct patch_block *b)
 {
 	struct patch_site s = { .addr = 0 };
 	struct kin *kin = &w->kin;
@@ -273,8 +274,8 @@ static void find_kin(struct sweep *w, const struct patch_block *b)
 	__builtin_memcpy(s.orig, &b->orig, 8);
 	kin->old = shape_in(w, &s, kin->form);
 	kin->new = shape_in(w, &s, w->to);
-	kin->is_ours = s.action == w->flags /* GUARD(known_bits_action) */ &&
-		(w->to != FORM_GRAPH || s.bits & SITE_HAS_STUB) /* GUARD(known_bits_stub) */ &&
+	kin->is_ours = s.action == w->flags /* GUARD(bulk_bits_action) */ &&
+		(w->to != FORM_GRAPH || s.bits & SITE_HAS_STUB) /* GUARD(bulk_bits_stub) */ &&
 		       (w->to != FORM_ORIGINAL || is_nop(s.kind_len)) &&
 		       (w->to == kin->form || kin->old.is_branch || kin->new.is_branch);
 }
@@ -287,9 +288,9 @@ static void find_kin(struct sweep *w, const struct patch_block *b)
  */
 static __attribute__((noinline)) int change_slowly(uint64_t at, uint64_t change, int st8_ok)
 {
-	if (change_at_once(at, SWEEP_LEN, change, st8_ok))
+	if (change_at_once(at, BITMAP_LEN, change, st8_ok))
 		return 1;
-	arch_text_store2((void *)at, stand_in(SWEEP_LEN));
+	arch_text_store2((void *)at, stand_in(BITMAP_LEN));
 	return 0;
 }
 
@@ -297,9 +298,9 @@ static __attribute__((noinline)) int change_slowly(uint64_t at, uint64_t change,
  * Compares and writes the members @go of block @k. Returns the members with foreign bytes. The last three arguments are
  * constants. The number of instructions matters here: the bare loop has four.
  */
-static inline __attribute__((always_inline)) uint64_t begin_members(const struct sweep *w, uint32_t k, uint64_t go,
-	uint64_t *stands,
-								    int from_branch, int to_branch, int st8_ok)
+static inline __attribute__((always_inline)) uint64_t begin_members(const struct bitmap *w, uint32_t k, uint64_t go,
+								    uint64_t *stands, int from_branch, int to_branch,
+								    int st8_ok)
 {
 	const uint32_t *offset = offsets(w->o) + k * PATCH_BLOCK, from_step = w->kin.old.step,
 		       to_step = w->kin.new.step;
@@ -321,13 +322,13 @@ static inline __attribute__((always_inline)) uint64_t begin_members(const struct
 		}
 		if (to_branch)
 			change ^= (uint64_t)(to + i * to_step - (uint32_t)at) << 8;
-		if (__builtin_expect((now ^ old) << 24 != 0, 0))	/* GUARD(known_bitmap_kind) */
+		if (__builtin_expect((now ^ old) << 24 != 0, 0))	/* GUARD(bulk_bitmap_kind) */
 			foreign |= go & -go;
 		else if (st8_ok && !(at & 7))
 			arch_text_store8((void *)at, now ^ change);
 		/* the opcode changes, and the bytes behind it */
 		else if (!st8_ok && from_branch != to_branch) {
-			arch_text_store2((void *)at, stand_in(SWEEP_LEN));
+			arch_text_store2((void *)at, stand_in(BITMAP_LEN));
 			standing |= go & -go;
 		} else if (!change_slowly(at, change, st8_ok))
 			standing |= go & -go;
@@ -336,9 +337,9 @@ static inline __attribute__((always_inline)) uint64_t begin_members(const struct
 	return foreign;
 }
 
-typedef uint64_t begin_fn(const struct sweep *w, uint32_t k, uint64_t go, uint64_t *stands);
+typedef uint64_t begin_fn(const struct bitmap *w, uint32_t k, uint64_t go, uint64_t *stands);
 #define BEGIN(name, ...)									\
-static __attribute__((noinline)) uint64_t name(const struct sweep *w, uint32_t k, uint64_t go, \
+static __attribute__((noinline)) uint64_t name(const struct bitmap *w, uint32_t k, uint64_t go, \
 					       uint64_t *stands) \
 {												\
 	return begin_members(w, k, go, stands, __VA_ARGS__);					\
@@ -351,7 +352,7 @@ BEGIN(off_js, 1, 0, 0)
 BEGIN(over_js, 1, 1, 0)
 
 /* Steps 2 to 4. Returns the sites that have a stand-in. */
-static uint64_t begin_block(struct sweep *w, uint32_t k)
+static uint64_t begin_block(struct bitmap *w, uint32_t k)
 {
 	static begin_fn *const fn[2][2][2] = {
 		{ { NULL, NULL }, { on_js, on_st8 } }, { { off_js, off_st8 }, { over_js, over_st8 } }
@@ -383,7 +384,7 @@ static uint64_t begin_block(struct sweep *w, uint32_t k)
 	return stands;
 }
 
-static void begin_part(struct sweep *w, uint32_t k, uint32_t n, uint64_t *stands, int *any)
+static void begin_part(struct bitmap *w, uint32_t k, uint32_t n, uint64_t *stands, int *any)
 {
 	uint32_t i;
 
@@ -398,7 +399,8 @@ static void begin_part(struct sweep *w, uint32_t k, uint32_t n, uint64_t *stands
  * Step 5: the tails of sites that have a stand-in, or their heads. The tail is one store of four bytes: the second byte
  * of the stand-in once more, unchanged, and three bytes that no thread executes.
  */
-static inline __attribute__((always_inline)) void end_block(struct sweep *w, uint32_t k, uint64_t stands, int is_head)
+static inline __attribute__((always_inline)) void end_block(struct bitmap *w, uint32_t k, uint64_t stands,
+							    int is_head)
 {
 	const uint32_t *offset = offsets(w->o) + k * PATCH_BLOCK;
 	const struct shape *c = &w->kin.new;
@@ -414,15 +416,15 @@ static inline __attribute__((always_inline)) void end_block(struct sweep *w, uin
 		if (is_head)
 			arch_text_store2((void *)at, (uint16_t)code);
 		else
-			arch_text_store4((void *)(at + 1), (uint32_t)(code >> 16) << 8 | stand_in(SWEEP_LEN) >> 8);
+			arch_text_store4((void *)(at + 1), (uint32_t)(code >> 16) << 8 | stand_in(BITMAP_LEN) >> 8);
 	}
 }
 
-static void end_part(struct sweep *w, uint32_t k, const uint64_t *stands, int is_head)
+static void end_part(struct bitmap *w, uint32_t k, const uint64_t *stands, int is_head)
 {
 	uint32_t i;
 
-	for (i = 0; i < SWEEP_PART && k + i < w->nwords; i++) {
+	for (i = 0; i < BITMAP_PART && k + i < w->nwords; i++) {
 		if (stands[i] && is_head)
 			end_block(w, k + i, stands[i], 1);
 		else if (stands[i])
@@ -431,24 +433,24 @@ static void end_part(struct sweep *w, uint32_t k, const uint64_t *stands, int is
 }
 
 /* Steps 2 to 6, without the window. */
-static void write_sweep(struct sweep *w)
+static void write_bitmap(struct bitmap *w)
 {
-	uint64_t stands[3][SWEEP_PART];
-	uint32_t parts = (w->nwords + SWEEP_PART - 1) / SWEEP_PART, k;
+	uint64_t stands[3][BITMAP_PART];
+	uint32_t parts = (w->nwords + BITMAP_PART - 1) / BITMAP_PART, k;
 	int any[3] = { 0, 0, 0 };
 
 	for (k = 0; k < parts + 2; k++) {
 		unsigned now = k % 3, before = (k + 2) % 3, last = (k + 1) % 3;
-		uint32_t at = k * SWEEP_PART;
+		uint32_t at = k * BITMAP_PART;
 
 		any[now] = 0;
 		if (k < parts)
-			begin_part(w, at, w->nwords - at < SWEEP_PART ? w->nwords - at : SWEEP_PART, stands[now],
+			begin_part(w, at, w->nwords - at < BITMAP_PART ? w->nwords - at : BITMAP_PART, stands[now],
 				   &any[now]);
 		if (any[before])
-			end_part(w, at - SWEEP_PART, stands[before], 0);
+			end_part(w, at - BITMAP_PART, stands[before], 0);
 		if (any[last])
-			end_part(w, at - 2 * SWEEP_PART, stands[last], 1);
+			end_part(w, at - 2 * BITMAP_PART, stands[last], 1);
 		if (any[now] || any[before] || any[last] || k == parts + 1)
 			plat_sync_cores();
 	}
@@ -457,7 +459,7 @@ static void write_sweep(struct sweep *w)
 /* ---- orders -------------------------------------------------------------------------------------------- */
 
 /* The first site of the order that may be a member or, with @step -1, the last one. NULL: there is none. */
-static const struct patch_site *find_end(const struct sweep *w, int step)
+static const struct patch_site *find_end(const struct bitmap *w, int step)
 {
 	uint32_t n, i = step > 0 ? 0 : w->nwords * PATCH_BLOCK - 1;
 
@@ -469,21 +471,21 @@ static const struct patch_site *find_end(const struct sweep *w, int step)
 }
 
 /* Do the sites pay for a window, and does one window cover all of them? */
-static int find_run(struct sweep *w)
+static int find_run(struct bitmap *w)
 {
 	const struct patch_site *first, *last;
 	uint32_t k, n = 0;
 
 	for (k = 0; k < w->nwords; k++)
 		n += count_bits(w->word[k]);
-	if (n < SWEEP_MIN || uft_rt.no_mprotect)
+	if (n < BITMAP_MIN || uft_rt.no_mprotect)
 		return -EAGAIN;
 	first = find_end(w, 1);
 	last = first ? find_end(w, -1) : NULL;
 	if (!last || first->addr > last->addr || (last->addr - first->addr) / PLAT_PAGE > n ||
 	    !batch_is_mapped(first->addr, 1) || last->addr + 8 > batch_segment.hi)
 		return -EAGAIN;
-	w->run = (struct patch_run){ .o = w->o, .lo = 0, .hi = w->o->nstubs - 1, .is_sweep = 1, .to = w->to,
+	w->run = (struct patch_run){ .o = w->o, .lo = 0, .hi = w->o->nstubs - 1, .is_bitmap = 1, .to = w->to,
 				     .w = { first->addr, PLAT_PAGE_UP(last->addr + 8), batch_segment.prot, 0 } };
 	return 0;
 }
@@ -495,7 +497,7 @@ static int make_table(struct patch_object *o)
 	return o->block ? 0 : -ENOMEM;
 }
 
-long known_bits(struct patch_object *o, const struct uft_site_order *order, uint64_t *word, uint32_t n)
+long bulk_bits(struct patch_object *o, const struct uft_site_order *order, uint64_t *word, uint32_t n)
 {
 	static const uint8_t forms[] = {
 		[UFT_IDLE] = FORM_NOP,
@@ -503,7 +505,7 @@ long known_bits(struct patch_object *o, const struct uft_site_order *order, uint
 		[UFT_FUNCTION] = FORM_FUNCTION,
 		[UFT_GRAPH] = FORM_GRAPH,
 	};
-	struct sweep w = { .o = o, .word = word, .flags = order->action };
+	struct bitmap w = { .o = o, .word = word, .flags = order->action };
 	uint32_t nwords = n / PATCH_BLOCK + (n % PATCH_BLOCK != 0);
 
 	if (order->state > UFT_GRAPH)
@@ -513,10 +515,10 @@ long known_bits(struct patch_object *o, const struct uft_site_order *order, uint
 	batch_begin();
 	if (find_run(&w) || make_table(o))
 		return 0;
-	yield_others(&w); /* GUARD(known_bits_yield_others) */
+	yield_others(&w); /* GUARD(bulk_bits_yield_others) */
 	if (run_open(&w.run))
 		return 0;
-	write_sweep(&w);
+	write_bitmap(&w);
 	run_close();
 	trace_count(UFT_CNT_PATCHED, w.changed);
 	return w.changed;
