@@ -10,69 +10,38 @@ enum thunk {THUNK_FUNC, THUNK_MFUNC, THUNK_ENTER, THUNK_EXIT, THUNK_MENTER, NTHU
 
 static inline const char *thunk_enter(enum graph_path path)
 {
-	switch (path) {
-	case GRAPH_PLAIN:
-		return ARCH_HAS_COUNTS && trace_counts() ? uft_asm_graph_enter_counts : uft_asm_graph_enter;
-	case GRAPH_DEPTH:
-		if (ARCH_HAS_LIMITS)
-			return uft_asm_graph_enter_depth;
-		break;
-	case GRAPH_THRESH:
-		if (ARCH_HAS_LIMITS)
-			return uft_asm_graph_enter_thresh;
-		break;
-	case GRAPH_PROFILE:
-		if (ARCH_HAS_SUMS)
-			return uft_asm_graph_enter_profile;
-		break;
-	case GRAPH_FUNC:
-		if (ARCH_HAS_BESIDE)
-			return uft_asm_graph_enter_func;
-		break;
-	case GRAPH_SUMS:
-		if (ARCH_HAS_BESIDE)
-			return uft_asm_graph_enter_sums;
-		break;
-	case PROFILE_FUNC:
-		if (ARCH_HAS_BESIDE)
-			return uft_asm_profile_enter_func;
-		break;
-	case GRAPH_SLOW:
-		break;
-	}
-	return uft_asm_graph_enter_slow;
+	static const char *const handler[] = {
+		[GRAPH_SLOW] = uft_asm_graph_enter_slow,
+		[GRAPH_PLAIN] = uft_asm_graph_enter,
+		[GRAPH_FUNC] = ARCH_HAS_BESIDE ? uft_asm_graph_enter_func : uft_asm_graph_enter_slow,
+		[GRAPH_SUMS] = ARCH_HAS_BESIDE ? uft_asm_graph_enter_sums : uft_asm_graph_enter_slow,
+		[GRAPH_DEPTH] = ARCH_HAS_LIMITS ? uft_asm_graph_enter_depth : uft_asm_graph_enter_slow,
+		[GRAPH_THRESH] = ARCH_HAS_LIMITS ? uft_asm_graph_enter_thresh : uft_asm_graph_enter_slow,
+		[GRAPH_PROFILE] = ARCH_HAS_SUMS ? uft_asm_graph_enter_profile : uft_asm_graph_enter_slow,
+		[PROFILE_FUNC] = ARCH_HAS_BESIDE ? uft_asm_profile_enter_func : uft_asm_graph_enter_slow,
+	};
+
+	if (ARCH_HAS_COUNTS && path == GRAPH_PLAIN && trace_counts())
+		return uft_asm_graph_enter_counts;
+	return handler[path];
 }
 
 static inline const char *thunk_exit(enum graph_path path)
 {
-	switch (path) {
-	case GRAPH_PLAIN:
-		return ARCH_HAS_COUNTS && trace_counts() ? uft_asm_graph_exit_counts : uft_asm_graph_exit;
-	case GRAPH_DEPTH:
-		if (ARCH_HAS_LIMITS)
-			return uft_asm_graph_exit;
-		break;
-	case GRAPH_THRESH:
-		if (ARCH_HAS_LIMITS)
-			return uft_asm_graph_exit_thresh;
-		break;
-	case GRAPH_PROFILE:
-	case PROFILE_FUNC:
-		if (ARCH_HAS_SUMS)
-			return uft_asm_graph_exit_profile;
-		break;
-	case GRAPH_FUNC:
-		if (ARCH_HAS_BESIDE)
-			return uft_asm_graph_exit_func;
-		break;
-	case GRAPH_SUMS:
-		if (ARCH_HAS_BESIDE)
-			return uft_asm_graph_exit_sums;
-		break;
-	case GRAPH_SLOW:
-		break;
-	}
-	return uft_asm_graph_exit_slow;
+	static const char *const handler[] = {
+		[GRAPH_SLOW] = uft_asm_graph_exit_slow,
+		[GRAPH_PLAIN] = uft_asm_graph_exit,
+		[GRAPH_FUNC] = ARCH_HAS_BESIDE ? uft_asm_graph_exit_func : uft_asm_graph_exit_slow,
+		[GRAPH_SUMS] = ARCH_HAS_BESIDE ? uft_asm_graph_exit_sums : uft_asm_graph_exit_slow,
+		[GRAPH_DEPTH] = ARCH_HAS_LIMITS ? uft_asm_graph_exit : uft_asm_graph_exit_slow,
+		[GRAPH_THRESH] = ARCH_HAS_LIMITS ? uft_asm_graph_exit_thresh : uft_asm_graph_exit_slow,
+		[GRAPH_PROFILE] = ARCH_HAS_SUMS ? uft_asm_graph_exit_profile : uft_asm_graph_exit_slow,
+		[PROFILE_FUNC] = ARCH_HAS_SUMS ? uft_asm_graph_exit_profile : uft_asm_graph_exit_slow,
+	};
+
+	if (ARCH_HAS_COUNTS && path == GRAPH_PLAIN && trace_counts())
+		return uft_asm_graph_exit_counts;
+	return handler[path];
 }
 
 /* The mcount handler of a graph path. Without keys it goes on to C code by itself. */
