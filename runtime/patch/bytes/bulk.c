@@ -52,15 +52,6 @@ struct way {
 	uint8_t is_there;	/* the site is in this form already */
 	struct shape old, new;
 };
-_Static_assert(offsetof(struct uft_patch, stub) == 8 && offsetof(struct uft_patch, status) == 15, "the request");
-
-static inline uint32_t request_of(const struct uft_patch *p)
-{
-	uint32_t request;
-
-	__builtin_memcpy(&request, &p->kind_len, 4);
-	return request;
-}
 
 /* Fills *@w for one site and request. 0: this file cannot change such a site. */
 static int find_way(struct way *w, const struct patch_object *o, const struct patch_site *s, const struct uft_patch *p)

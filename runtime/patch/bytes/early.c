@@ -174,14 +174,6 @@ static inline void early_write(uintptr_t at, const struct code *c, unsigned len)
 	__builtin_memcpy((void *)at, &word, 8);
 }
 
-static uint32_t request_of(const struct uft_patch *p)
-{
-	uint32_t request;
-
-	__builtin_memcpy(&request, &p->kind_len, 4);
-	return request & 0xffffff;
-}
-
 /*
  * Makes a mould of a site. A call is recognised by its opcode, wherever it leads; nops are recognised by all of their
  * bytes.
@@ -200,7 +192,7 @@ static void early_cast(struct early *e, const struct patch_site *s, const struct
 	if (!(s->bits & SITE_SHORT) || s->bits & SITE_FRAME || (s->form == FORM_GRAPH && !(s->bits & SITE_HAS_STUB)))
 		return;
 	m->is_stub = s->form == FORM_GRAPH;
-	m->request = request_of(p);
+	m->request = request_of(p) & 0xffffff;
 	m->mask = code_mask(is_call ? len - 4 : len);
 	__builtin_memcpy(&m->bytes, s->orig, 8);
 	m->bytes &= m->mask;
@@ -224,7 +216,7 @@ static uint32_t early_alike(struct early *e, struct uft_patch *p, uint32_t n)
 		struct patch_site *s = &o->site[p->stub];
 		uint64_t at = p->addr, now;
 
-		if (request_of(p) != m.request || p->stub >= o->nstubs || at < lo || at > hi - 8 ||
+		if ((request_of(p) & 0xffffff) != m.request || p->stub >= o->nstubs || at < lo || at > hi - 8 ||
 		    (at & (PLAT_PAGE - 1)) > PLAT_PAGE - 8 || s->addr || !quiet_at(e->quiet, at, at + m.len))
 			break;
 		if (is_last_of_line(at))	/* GUARD(early_last_of_line) */
@@ -376,23 +368,31 @@ static int early_is_it(const struct patch_object *o, const struct uft_patch *p, 
 	return n >= EARLY_MIN && p->stub < o->nstubs && (is_code(p) || !o->site[p->stub].addr) && quiet_at(q, 0, 0);
 }
 
+static void early_runs(struct early *e, struct uft_patch *p, uint32_t n)
+{
+	uint32_t run;
+	uintptr_t hi;
+
+	for (; n; n -= run, p += run) {
+		run = batch_is_mapped(p->addr, 1) ? early_run_length(p, n, &hi) : 0;
+		if (run)
+			run = early_run(e, p, run, hi);
+		else if (e->is_order)
+			p[run++].status = PATCH_LEFT;
+		else
+			patch_chunk(e->o, p, run = 1, e->flags);	/* not mapped: patch_chunk() refuses it */
+	}
+}
+
 uint32_t early_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags)
 {
 	struct quiet quiet = { .asked = (flags & UFT_PATCH_STILL) != 0 };
 	struct early e;
-	uint32_t run;
-	uintptr_t hi;
 
 	early_begin(&e, o, &quiet, flags);
 	if (!early_is_it(o, p, n, &quiet))
 		return patch_chunk(o, p, n, flags);
-	for (; n; n -= run, p += run) {
-		run = batch_is_mapped(p->addr, 1) ? early_run_length(p, n, &hi) : 0;
-		if (run)
-			run = early_run(&e, p, run, hi);
-		else
-			patch_chunk(o, p, run = 1, flags);		/* not mapped: patch_chunk() refuses it */
-	}
+	early_runs(&e, p, n);
 	plat_sync_cores();
 	return e.changed + left_flush(o, &e.left, flags);
 }
@@ -400,18 +400,10 @@ uint32_t early_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, un
 uint32_t early_new(struct patch_object *o, struct uft_patch *p, uint32_t n, struct quiet *q)
 {
 	struct early e;
-	uint32_t run;
-	uintptr_t hi;
 
 	early_begin(&e, o, q, 0);
 	e.is_order = 1;
-	for (; n; n -= run, p += run) {
-		run = batch_is_mapped(p->addr, 1) ? early_run_length(p, n, &hi) : 0;
-		if (run)
-			run = early_run(&e, p, run, hi);
-		else
-			p[run++].status = PATCH_LEFT;
-	}
+	early_runs(&e, p, n);
 	return e.changed;
 }
 

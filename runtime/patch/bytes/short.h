@@ -99,6 +99,16 @@ static inline uint64_t record_of(const struct patch_site *s)
 	return record;
 }
 
+_Static_assert(offsetof(struct uft_patch, stub) == 8 && offsetof(struct uft_patch, status) == 15, "the request");
+/* kind_len, state, action and status of a request as one number. */
+static inline uint32_t request_of(const struct uft_patch *p)
+{
+	uint32_t request;
+
+	__builtin_memcpy(&request, &p->kind_len, 4);
+	return request;
+}
+
 /* ---- writing --------------------------------------------------------------------------------------- */
 
 /* A jump over the other bytes. */
