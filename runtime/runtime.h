@@ -99,10 +99,11 @@ void trace_count(enum uft_counter c, uint64_t n);	/* any context */
 /* patch (control: the agent, or init) ------------------------------------------------------- */
 int patch_init(void);				/* membarrier registration */
 int patch_object(struct uft_cmd_object *o);	/* thunks and stubs within reach; idempotent, grows */
-/* Brings n sites of an object to the wanted states in batches; writes each status. Returns sites changed. */
-long patch_sites(uint32_t object, struct uft_patch *p, uint32_t n, uint64_t *done);
-long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned flags, uint64_t *done);	/* with enum
-						 * uft_cmd_flags; patch_sites() has none */
+/*
+ * Brings n sites of an object to the wanted states in batches; writes each status. @flags: enum uft_cmd_flags. Returns
+ * sites changed.
+ */
+long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned flags, uint64_t *done);
 /*
  * Changes those of @n sites that have a bit to the state of an order (UFT_SITES_KNOWN; UFT_SITES_FIRST: its places lie
  * behind the words). Bits that remain are of sites that have to be sent to patch_change(); no refusal was counted for

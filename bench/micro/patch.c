@@ -148,7 +148,7 @@ static double patch_to(unsigned state)
 		sites[i].state = (uint8_t)state;
 	usleep(REST);
 	t = thread_ns();
-	CHECK(patch_sites(OBJECT, sites, nsites, NULL) == nsites);
+	CHECK(patch_change(OBJECT, sites, nsites, 0, NULL) == nsites);
 	return thread_ns() - t;
 }
 

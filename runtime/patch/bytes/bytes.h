@@ -205,8 +205,6 @@ uintptr_t tramp_switch_target(const struct patch_object *o, const struct patch_s
 
 struct patch_item;
 struct patch_object *object_find(uint32_t object);
-int object_make(struct uft_cmd_object *o);
-void thunks_retarget(void);
 uint64_t *thunk_cell(const struct patch_object *o, enum thunk t);
 /* for good: threads that come to a thunk go on as if no site was armed */
 void thunks_pass_through(struct patch_object *o);
@@ -477,7 +475,6 @@ void stuck_note(struct patch_object *o, const struct uft_patch *p, uint32_t n);
 
 /* ---- hooks (hook.c) ------------------------------------------------------------------------------ */
 
-int hook_arm(struct uft_hook *h, uint32_t n);
 int hook_frame(uintptr_t pc);		/* enum uft_frame for a pc in a hook's stub, or -1 */
 uint32_t hook_disarm(void);	/* returns how many hooks have to wait until no thread runs */
 void hook_forget(uintptr_t lo, uintptr_t hi);

@@ -559,7 +559,7 @@ static void hooks_begin(void)
 	together.n = 0;
 }
 
-int hook_arm(struct uft_hook *u, uint32_t n)
+int patch_hooks(struct uft_hook *u, uint32_t n)
 {
 	struct quiet q = { 0, 0, { 0 } };
 	uint32_t i;

@@ -71,16 +71,6 @@ int patch_init(void)
 	return plat_sync_init();
 }
 
-int patch_object(struct uft_cmd_object *o)
-{
-	return object_make(o);
-}
-
-void patch_retarget(void)
-{
-	thunks_retarget();
-}
-
 static void refuse(struct uft_patch *p, int status)
 {
 	p->status = (uint8_t)status;
@@ -573,16 +563,6 @@ long patch_bits(uint32_t object, const struct uft_site_order *order, uint64_t *w
 	if (!o)
 		return -ENOENT;
 	return order->form == UFT_SITES_FIRST ? early_bits(o, order, word, n, flags) : bulk_bits(o, order, word, n);
-}
-
-long patch_sites(uint32_t object, struct uft_patch *p, uint32_t n, uint64_t *done)
-{
-	return patch_change(object, p, n, 0, done);
-}
-
-int patch_hooks(struct uft_hook *h, uint32_t n)
-{
-	return hook_arm(h, n);
 }
 
 /* ---- restoring ------------------------------------------------------------------------------------- */

@@ -69,17 +69,12 @@ struct patch_object *object_find(uint32_t object)
 
 /* ---- regions ------------------------------------------------------------------------------------- */
 
-static uint64_t *cell(const struct patch_object *o, unsigned t)
+uint64_t *thunk_cell(const struct patch_object *o, enum thunk t)
 {
 	return (uint64_t *)(o->region + CELL_HANDLER(t));
 }
 
-uint64_t *thunk_cell(const struct patch_object *o, enum thunk t)
-{
-	return cell(o, t);
-}
-
-void thunks_retarget(void)
+void patch_retarget(void)
 {
 	struct patch_object *o;
 
@@ -87,11 +82,8 @@ void thunks_retarget(void)
 	for (o = objects; o; o = o->next) {
 		if (o->nstuck)
 			continue;
-		uft_store_release(cell(o, THUNK_FUNC), (uint64_t)thunk_handler(THUNK_FUNC));
-		uft_store_release(cell(o, THUNK_MFUNC), (uint64_t)thunk_handler(THUNK_MFUNC));
-		uft_store_release(cell(o, THUNK_ENTER), (uint64_t)thunk_handler(THUNK_ENTER));
-		uft_store_release(cell(o, THUNK_EXIT), (uint64_t)thunk_handler(THUNK_EXIT));
-		uft_store_release(cell(o, THUNK_MENTER), (uint64_t)thunk_handler(THUNK_MENTER));
+		for (enum thunk t = THUNK_FUNC; t < NTHUNKS; t++)
+			uft_store_release(thunk_cell(o, t), (uint64_t)thunk_handler(t));
 	}
 }
 
@@ -123,7 +115,7 @@ void thunks_pass_through(struct patch_object *o)
 {
 	for (unsigned t = 0; t < NTHUNKS; t++)
 		if (t != THUNK_EXIT)		/* no thread returns there any more */
-			uft_store_release(cell(o, t),
+			uft_store_release(thunk_cell(o, t),
 					  (uint64_t)(o->thunk[0] + (t == THUNK_ENTER ? PASS_ENTER : PASS_FUNC)));
 }
 
@@ -156,7 +148,7 @@ static int write_thunks(struct patch_object *o)
 
 	for (t = 0; t < NTHUNKS; t++) {
 		o->thunk[t] = o->region + PLAT_PAGE + t * THUNK_BYTES;
-		uft_store_release(cell(o, t), (uint64_t)thunk_handler(t));
+		uft_store_release(thunk_cell(o, t), (uint64_t)thunk_handler(t));
 	}
 	ret = plat_text_open(&w, o->thunk[0], o->thunk[0] + PASS_ENTER + sizeof(pass_enter), PLAT_READ | PLAT_EXEC,
 			     (int)uft_rt.no_mprotect);
@@ -167,11 +159,11 @@ static int write_thunks(struct patch_object *o)
 	for (t = 0; t < NTHUNKS && !ret; t++) {
 		c.at = o->thunk[t];
 		if (t == THUNK_EXIT)
-			c.n = (uint8_t)uft_insn_jmp_indirect(c.bytes, c.at, (uint64_t)cell(o, t));
+			c.n = (uint8_t)uft_insn_jmp_indirect(c.bytes, c.at, (uint64_t)thunk_cell(o, t));
 		else
 			c.n = (uint8_t)put_thunk(c.bytes, c.at,
 						 t <= THUNK_MFUNC ? UFT_THUNK_K(text_k(o), UFT_REC_FUNC) :
-						 UFT_THUNK_K(stub_k(o), UFT_REC_ENTRY), cell(o, t));
+						 UFT_THUNK_K(stub_k(o), UFT_REC_ENTRY), thunk_cell(o, t));
 		ret = batch_write_tramp(&c, &w);
 	}
 	if (!ret)
@@ -246,7 +238,7 @@ static void warm_up(struct patch_object *o, unsigned warm)
 	plat_text_close(&w);
 }
 
-int object_make(struct uft_cmd_object *c)
+int patch_object(struct uft_cmd_object *c)
 {
 	struct patch_object *o = object_find(c->object);
 	int ret, is_new = 0;
@@ -425,7 +417,7 @@ static size_t put_aux_thunk(const struct patch_object *o, const struct patch_sit
 	uint32_t id = (uint32_t)(site_end(s) >> 2) - text_k(o);
 
 	return put_thunk(at, pc, UFT_THUNK_K((uint32_t)(x >> 2) - id, UFT_REC_FUNC),
-			 cell(o, s->bits & SITE_FRAME ? THUNK_MFUNC : THUNK_FUNC));
+			 thunk_cell(o, s->bits & SITE_FRAME ? THUNK_MFUNC : THUNK_FUNC));
 }
 
 static int build_aux(const struct patch_object *o, const struct patch_site *s, struct tramp_code *c)

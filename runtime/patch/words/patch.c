@@ -647,11 +647,6 @@ long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned fla
 	return changed;
 }
 
-long patch_sites(uint32_t object, struct uft_patch *p, uint32_t n, uint64_t *done)
-{
-	return patch_change(object, p, n, 0, done);
-}
-
 /* ---- restoring ---------------------------------------------------------------------------------- */
 
 /* Returns how many sites could not be changed while threads run; the caller gets this number. */
@@ -669,7 +664,7 @@ static uint32_t disarm_object(struct word_object *o)
 			p[n++] = (struct uft_patch){ .addr = o->site[i].addr, .stub = i,
 				.kind_len = o->site[i].kind_len,
 						     .state = UFT_ORIGINAL, .action = o->site[i].action };
-	patch_sites(o->object, p, n, NULL);
+	patch_change(o->object, p, n, 0, NULL);
 	for (uint32_t i = 0; i < n; i++)
 		left += p[i].status == UFT_ST_LIVE;
 	if (left)

@@ -56,7 +56,7 @@ static void all_to(struct uft_patch *p, unsigned state)
 
 	for (i = 0; i < nsites; i++)
 		p[i].state = (uint8_t)state;
-	CHECK(patch_sites(OBJECT, p, nsites, NULL) >= 0);
+	CHECK(patch_change(OBJECT, p, nsites, 0, NULL) >= 0);
 	for (i = 0; i < nsites; i++)
 		CHECK(p[i].status == UFT_ST_OK || p[i].status == UFT_ST_LIVE, "child: %s at %u: status %u, state %u",
 		      kind_of[i]->name, i % NOFF, p[i].status, state);
@@ -159,7 +159,7 @@ int main(int argc, char **argv)
 		if (rnd(&x) % 2)
 			changed = kit_bitmap(OBJECT, sites + from, n);
 		else
-			changed = patch_sites(OBJECT, sites + from, n, NULL);
+			changed = patch_change(OBJECT, sites + from, n, 0, NULL);
 		CHECK(changed >= 0);
 		for (i = 0; i < n; i++)
 			CHECK(sites[from + i].status == UFT_ST_OK || sites[from + i].status == UFT_ST_LIVE,

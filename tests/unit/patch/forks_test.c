@@ -163,7 +163,7 @@ static void test_forks(uint32_t object, unsigned st8_ok)
 	kit_text_seal(&t);
 	kit_object(&t, object, N, &c);
 	o = object_find(object);
-	CHECK(patch_sites(object, p, N, NULL) == N);
+	CHECK(patch_change(object, p, N, 0, NULL) == N);
 	CHECK(bitmap_order(object, UFT_IDLE, ~0ull, ~0ull, ~0ull, ~0ull) == N);
 	CHECK(bitmap_order(object, UFT_FUNCTION, 0xffffffff, ~0ull, ~0ull, 0) == 160);
 
@@ -178,9 +178,9 @@ static void test_forks(uint32_t object, unsigned st8_ok)
 		some[i].state = UFT_FUNCTION;
 	}
 	step(1);
-	CHECK(patch_sites(object, some, 8, NULL) == 6);
+	CHECK(patch_change(object, some, 8, 0, NULL) == 6);
 	step(0);
-	patch_sites(object, p, N, NULL);
+	patch_change(object, p, N, 0, NULL);
 	CHECK(bitmap_order(object, UFT_IDLE, ~0ull, ~0ull, ~0ull, ~0ull) == N);
 	/* so that members differ from what they become */
 	CHECK(bitmap_order(object, UFT_FUNCTION, ~0ull, ~0ull, ~0ull, ~0ull) == N);

@@ -190,7 +190,7 @@ uint32_t kit_bitmap(uint32_t object, struct uft_patch *p, uint32_t n)
 			rest[nrest] = p[i];
 			from[nrest++] = i;
 		}
-	CHECK(!nrest || patch_sites(object, rest, nrest, NULL) >= 0);
+	CHECK(!nrest || patch_change(object, rest, nrest, 0, NULL) >= 0);
 	for (i = 0; i < nrest; i++)
 		p[from[i]].status = rest[i].status;
 	return done;

@@ -55,7 +55,7 @@ static void test_unexpected_bytes(void)
 	p[2].kind_len = UFT_KIND_LEN(UFT_SITE_FENTRY_CALL, 5);	/* not a call */
 	kit_text_seal(&t);
 	kit_object(&t, 1, 4, &o);
-	CHECK(patch_sites(1, p, 4, NULL) == 2);
+	CHECK(patch_change(1, p, 4, 0, NULL) == 2);
 	CHECK(p[0].status == UFT_ST_OK && p[3].status == UFT_ST_OK);
 	CHECK(p[1].status == UFT_ST_BYTES && p[2].status == UFT_ST_BYTES);
 	CHECK(!memcmp(t.base + KIT_SLOT, t.copy + KIT_SLOT, 2 * KIT_SLOT));
@@ -64,7 +64,7 @@ static void test_unexpected_bytes(void)
 	/* Somebody writes over an armed site: neither idle nor disarm touches it. */
 	poke((void *)(p[0].addr + 2), 0x77);
 	p[0].state = UFT_IDLE;
-	CHECK(patch_sites(1, p, 1, NULL) == 0 && p[0].status == UFT_ST_BYTES);
+	CHECK(patch_change(1, p, 1, 0, NULL) == 0 && p[0].status == UFT_ST_BYTES);
 	CHECK(*(uint8_t *)p[0].addr == 0xe8 && ((uint8_t *)p[0].addr)[2] == 0x77);
 	patch_disarm();
 	CHECK(*(uint8_t *)p[0].addr == 0xe8);
@@ -84,15 +84,15 @@ static void test_bad_requests(void)
 	kit_text_make(&t, 4);
 	p = patch_of(kit_emit(&t, 0, NOP5_KIND, 0), 0, NOP5_KIND, UFT_FUNCTION);
 	kit_text_seal(&t);
-	CHECK(patch_sites(2, &p, 1, NULL) == -2);	/* no such object */
+	CHECK(patch_change(2, &p, 1, 0, NULL) == -2);	/* no such object */
 	kit_object(&t, 2, 4, &o);
 	p.stub = o.nstubs;				/* beyond the stubs */
-	CHECK(patch_sites(2, &p, 1, NULL) == 0 && p.status == UFT_ST_KIND);
+	CHECK(patch_change(2, &p, 1, 0, NULL) == 0 && p.status == UFT_ST_KIND);
 	p.stub = 0;
 	p.addr += t.bytes;				/* beyond the text */
-	CHECK(patch_sites(2, &p, 1, NULL) == 0 && p.status == UFT_ST_BYTES);
+	CHECK(patch_change(2, &p, 1, 0, NULL) == 0 && p.status == UFT_ST_BYTES);
 	p.addr = ~0ull - 2;
-	CHECK(patch_sites(2, &p, 1, NULL) == 0 && p.status == UFT_ST_BYTES);
+	CHECK(patch_change(2, &p, 1, 0, NULL) == 0 && p.status == UFT_ST_BYTES);
 
 	/* The same object again: the same memory. Another one under its number: refused. */
 	again = o;
@@ -121,13 +121,13 @@ static void test_gone(void)
 	p = patch_of(kit_emit(&t, 0, NOP5_KIND, 0), 0, NOP5_KIND, UFT_GRAPH);
 	kit_text_seal(&t);
 	kit_object(&t, 3, 4, &o);
-	CHECK(patch_sites(3, &p, 1, NULL) == 1);
+	CHECK(patch_change(3, &p, 1, 0, NULL) == 1);
 	base = t.base;
 	munmap(t.base, t.bytes + 4096);
 	p.state = UFT_IDLE;
 	patch_object_gone(3);
 	patch_disarm();
-	CHECK(patch_sites(3, &p, 1, NULL) == -2);
+	CHECK(patch_change(3, &p, 1, 0, NULL) == -2);
 	t.base = mmap(base, t.bytes + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	CHECK(t.base == base);
 	memset(t.base, 0xcc, t.bytes);
@@ -135,7 +135,7 @@ static void test_gone(void)
 	CHECK(!mprotect(t.base, t.bytes + 4096, kit_prot()));
 	kit_object(&t, 4, 4, &next);
 	CHECK(next.stub_base == o.stub_base);
-	CHECK(patch_sites(4, &p, 1, NULL) == 1 && kit_call(&t, 0, NOP5_KIND, 0, 1) == 2);
+	CHECK(patch_change(4, &p, 1, 0, NULL) == 1 && kit_call(&t, 0, NOP5_KIND, 0, 1) == 2);
 	patch_disarm();
 	CHECK(!memcmp(t.base, t.copy, t.bytes));
 	patch_object_gone(4);
@@ -177,7 +177,7 @@ static void test_pages(void)
 	kit_object(&t, 5, n, &o);
 	p[0] = patch_of((uint64_t)t.base + 64, 0, NOP5_KIND, UFT_GRAPH);
 	p[1] = patch_of((uint64_t)t.base + 40 * 4096 + 64, 40 * 16, NOP5_KIND, UFT_GRAPH);
-	CHECK(patch_sites(5, p, 2, NULL) == 2);
+	CHECK(patch_change(5, p, 2, 0, NULL) == 2);
 	for (i = 0; i < t.bytes / 4096; i++)
 		CHECK(is_clean(file + i * 4096) == (i != 0 && i != 40), "page %u", i);
 	for (i = 0; !host_lacks("stub_pages") && i < n / 256; i++)
@@ -215,9 +215,9 @@ static void test_many(unsigned state)
 	p[0][300].addr = p[1][300].addr = 4096;
 	p[0][400].stub = p[1][400].stub = 399;
 	p[0][500].kind_len = p[1][500].kind_len = UFT_KIND_LEN(UFT_SITE_PREPAD, 9);
-	CHECK(patch_sites(20, p[0], N, NULL) > N / 2);
+	CHECK(patch_change(20, p[0], N, 0, NULL) > N / 2);
 	for (i = 0; i < N; i++) {
-		patch_sites(21, &p[1][i], 1, NULL);
+		patch_change(21, &p[1][i], 1, 0, NULL);
 		CHECK(p[0][i].status == p[1][i].status, "site %u, %s: %u, alone %u", i, kind[i]->name, p[0][i].status,
 		      p[1][i].status);
 		nok += !p[0][i].status;
@@ -320,8 +320,8 @@ static void test_order(unsigned state)
 		      i, kind[i]->name);
 		p[0][i].status = 0;
 		if (is_left)
-			patch_sites(50, &p[0][i], 1, NULL);
-		patch_sites(51, &p[1][i], 1, NULL);
+			patch_change(50, &p[0][i], 1, 0, NULL);
+		patch_change(51, &p[1][i], 1, 0, NULL);
 		CHECK(p[0][i].status == p[1][i].status, "site %u, %s", i, kind[i]->name);
 		for (k = 0; k < 2 && i != WILD && i != FOREIGN; k++) {
 			uint64_t hits = kit_funcs + kit_enters;
@@ -383,14 +383,14 @@ static void test_switch_many(unsigned st8_ok, int by_bits)
 		if (by_bits && round != 4)
 			swept = kit_bitmap(30, p[0], N);
 		else
-			patch_sites(30, p[0], N, NULL);
+			patch_change(30, p[0], N, 0, NULL);
 		/* stubs come by lists */
 		CHECK(swept >= (round > 1 && by_bits && round != 4 ? N / 8 : 0) && swept <= (round ? N : 0),
 		      "round %u: %u", round, swept);
 		for (i = 0; i < N; i++) {
 			int is_foreign = (i == FOREIGN || i == FOREIGN_TOO) && round >= 3;
 
-			patch_sites(31, &p[1][i], 1, NULL);
+			patch_change(31, &p[1][i], 1, 0, NULL);
 			CHECK(p[0][i].status == p[1][i].status &&
 			      (p[0][i].status == UFT_ST_BYTES) == (is_foreign && p[0][i].state != UFT_FUNCTION),
 			      "round %u, site %u, %s: %u, alone %u", round, i, kind[i]->name, p[0][i].status,
@@ -461,8 +461,8 @@ static void test_yield(void)
 			p[i].state = UFT_IDLE;
 		CHECK(kit_bitmap(40 + round, p, N) == N);
 		p[100].state = p[200].state = UFT_FUNCTION;
-		CHECK(patch_sites(40 + round, p + 100, 1, NULL) == 1 && p[100].status == UFT_ST_OK);
-		CHECK(patch_sites(40 + round, p + 100, 1, NULL) == 0);
+		CHECK(patch_change(40 + round, p + 100, 1, 0, NULL) == 1 && p[100].status == UFT_ST_OK);
+		CHECK(patch_change(40 + round, p + 100, 1, 0, NULL) == 0);
 		CHECK(kit_bitmap(40 + round, p, N) == N - 2);		/* two alone are not worth it */
 		CHECK(*(uint8_t *)p[100].addr == 0xe8 && *(uint8_t *)p[200].addr == 0xe8 &&
 		      *(uint8_t *)p[101].addr == 0x0f);
@@ -492,15 +492,15 @@ static void test_details(void)
 	second = kit_emit(&t, 1, NOP5_KIND, 0);
 	kit_text_seal(&t);
 	kit_object(&t, 6, 4, &o);
-	CHECK(patch_sites(6, &p, 1, NULL) == 1);
+	CHECK(patch_change(6, &p, 1, 0, NULL) == 1);
 	CHECK(((uint8_t *)o.stub_base)[15] == 0);
 	p.action = UFT_ACT_ROOT;
-	CHECK(patch_sites(6, &p, 1, NULL) == 0 && p.status == UFT_ST_OK);
+	CHECK(patch_change(6, &p, 1, 0, NULL) == 0 && p.status == UFT_ST_OK);
 	CHECK(((uint8_t *)o.stub_base)[15] == UFT_ACT_ROOT);
 
 	p.addr = second;
 	p.stub = 1;
-	CHECK(patch_sites(6, &p, 1, NULL) == 1);	/* flagged from the start */
+	CHECK(patch_change(6, &p, 1, 0, NULL) == 1);	/* flagged from the start */
 	CHECK(((uint8_t *)o.stub_base)[31] == UFT_ACT_ROOT);
 
 	slow = kit_slow_enters;
@@ -554,7 +554,7 @@ static void test_again(void)
 	for (round = 0; round < 4; round++) {
 		for (i = 0; i < 2; i++)
 			p[i].state = round & 1 ? UFT_GRAPH : UFT_FUNCTION;
-		CHECK(patch_sites(7, p, 2, NULL) == 2 && !p[0].status && !p[1].status);
+		CHECK(patch_change(7, p, 2, 0, NULL) == 2 && !p[0].status && !p[1].status);
 		CHECK(kit_call(&t, 0, NOPS_KIND, 1, 1) == 2 && kit_call(&t, 1, CALL_KIND, 5, 1) == 2);
 		patch_disarm();
 		CHECK(!memcmp(t.base, t.copy, t.bytes));
@@ -588,7 +588,7 @@ static void test_not_quiet_any_more(void)
 	p = patch_of(kit_emit(&t, 0, NOPS_KIND, 16), 0, NOPS_KIND, UFT_IDLE);
 	kit_text_seal(&t);
 	kit_object(&t, 8, 1, &o);
-	CHECK(patch_sites(8, &p, 1, NULL) == 1 && uft_insn_nop_length((uint8_t *)p.addr, 5) == 5);
+	CHECK(patch_change(8, &p, 1, 0, NULL) == 1 && uft_insn_nop_length((uint8_t *)p.addr, 5) == 5);
 	patch_disarm();
 	CHECK(!memcmp(t.base, t.copy, t.bytes));
 	stop = 0;
@@ -597,7 +597,7 @@ static void test_not_quiet_any_more(void)
 	offset = (uint32_t)(p.addr - o.text_start);
 	CHECK(first(8, &order, &word, &offset, 1) == 0 && word == 1);
 	p.state = UFT_FUNCTION;
-	CHECK(patch_sites(8, &p, 1, NULL) == 1 && kit_call(&t, 0, NOPS_KIND, 16, 1) == 2);
+	CHECK(patch_change(8, &p, 1, 0, NULL) == 1 && kit_call(&t, 0, NOPS_KIND, 16, 1) == 2);
 	CHECK(!memcmp((uint8_t *)p.addr + 1, "\x90\x90\x90", 3));
 	patch_disarm();
 	stop = 1;
@@ -624,12 +624,12 @@ static void test_own_call(void)
 	kit_object(&t, 9, 1, &o);
 	stop = 0;
 	CHECK(!pthread_create(&th, NULL, spin, NULL));
-	CHECK(patch_sites(9, &p, 1, NULL) == 0 && p.status == UFT_ST_LIVE);
+	CHECK(patch_change(9, &p, 1, 0, NULL) == 0 && p.status == UFT_ST_LIVE);
 	CHECK(!memcmp(t.base, t.copy, t.bytes));
 	CHECK(kit_counters[UFT_CNT_SITE_LIVE] - live == 1 && kit_counters[UFT_CNT_SITE_REFUSED] == refused);
 	stop = 1;
 	pthread_join(th, NULL);
-	CHECK(patch_sites(9, &p, 1, NULL) == 1 && p.status == UFT_ST_OK);
+	CHECK(patch_change(9, &p, 1, 0, NULL) == 1 && p.status == UFT_ST_OK);
 	CHECK(kit_call(&t, 0, OWN_KIND, 13, 1) == 2 && kit_enters - enters == 1 && kit_own_calls - own == 1);
 	patch_disarm();
 	CHECK(!memcmp(t.base, t.copy, t.bytes));
@@ -642,7 +642,7 @@ static void test_own_call(void)
 	memcpy((void *)(p.addr - 6), "\x55\x48\x89\xe5\x5d\xc3", 6);
 	kit_text_seal(&t);
 	kit_object(&t, 9, 1, &o);
-	CHECK(patch_sites(9, &p, 1, NULL) == 1 && p.status == UFT_ST_OK);
+	CHECK(patch_change(9, &p, 1, 0, NULL) == 1 && p.status == UFT_ST_OK);
 	CHECK(kit_call(&t, 0, OWN_KIND, 16, 1) == 2);
 	patch_disarm();
 	patch_object_gone(9);
@@ -654,7 +654,7 @@ static void test_own_call(void)
 	p.kind_len = UFT_KIND_LEN(UFT_SITE_OWN_CALL, p.kind_len >> 4);
 	kit_text_seal(&t);
 	kit_object(&t, 9, 1, &o);
-	CHECK(patch_sites(9, &p, 1, NULL) == 0 && p.status == UFT_ST_KIND);
+	CHECK(patch_change(9, &p, 1, 0, NULL) == 0 && p.status == UFT_ST_KIND);
 	patch_object_gone(9);
 	kit_text_free(&t);
 }

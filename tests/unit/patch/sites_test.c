@@ -217,7 +217,7 @@ static void check_kind(const struct kit_site *k, uint32_t object)
 	for (s = 0; s < sizeof(states); s++) {
 		for (i = 0; i < NOFF; i++)
 			p[i].state = states[s];
-		CHECK(patch_sites(object, p, NOFF, &done) >= 0);
+		CHECK(patch_change(object, p, NOFF, 0, &done) >= 0);
 		CHECK(done == NOFF);
 		for (i = 0; i < NOFF; i++) {
 			int refused = is_refused(k, p[i].addr, s, states[s]);
@@ -301,7 +301,7 @@ static void check_mdwe(void)
 		kit_object(&t, 500, 1, &o);
 		for (unsigned s = 0; s < sizeof(states); s++) {
 			p.state = states[s];
-			CHECK(patch_sites(500, &p, 1, NULL) >= 0 && p.status == UFT_ST_OK, "status %u", p.status);
+			CHECK(patch_change(500, &p, 1, 0, NULL) >= 0 && p.status == UFT_ST_OK, "status %u", p.status);
 			check_bytes(&t, &kit_sites[0], &o, p.addr, 0, states[s]);
 			check_call(&t, &kit_sites[0], &o, 0, 4, p.addr, states[s]);
 		}
