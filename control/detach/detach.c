@@ -31,7 +31,6 @@
 #include "control/ptrace/remote_call.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/kcmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -77,17 +76,6 @@ static int agent_is_over(const struct detaching *l, unsigned ms)
 	return fd_await(l->agent_fd, ms);
 }
 
-/* How long the agent has waited for a CPU, by the kernel's account. */
-static uint64_t starved_ns(const struct detaching *l)
-{
-	unsigned long long waited = 0;
-	char text[100];
-
-	if (proc_read_file(l->agent, "schedstat", text, sizeof(text)) <= 0 || sscanf(text, "%*u %llu", &waited) != 1)
-		return 0;
-	return waited;
-}
-
 /*
  * May the session stop waiting? A hostile agent answers late or never while other targets wait. An agent that gets no
  * CPU is not hostile: its time of waiting for a CPU does not count, up to LATE_MS.
@@ -101,7 +89,7 @@ static int gives_up(const void *arg, uint64_t waited_ns)
 		return -ESRCH;
 	if (l->answer_ns + waited_ns <= l->patience_ns)
 		return 0;
-	starved = starved_ns(l) - l->starved_ns;
+	starved = proc_starved_ns(l->agent) - l->starved_ns;
 	return l->answer_ns + waited_ns > l->patience_ns + (starved < l->late_ns ? starved : l->late_ns);
 }
 
@@ -447,14 +435,6 @@ static void forget(struct remote *r, int ret)
 	guard_notes()->leaving.pid = 0;
 }
 
-static int open_mem(pid_t pid)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
-	return open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-}
-
 static int unmap_held(struct detaching *l, struct remote *r)
 {
 	struct user_regs_struct regs;
@@ -464,7 +444,7 @@ static int unmap_held(struct detaching *l, struct remote *r)
 	if (ret)
 		return say(l, "%u mappings remain, because its agent cannot be stopped: %s", l->nown, strerror(-ret));
 	/* not the process's: that may have executed another program by now */
-	r->mem = open_mem(l->agent);
+	r->mem = proc_open_memory(l->agent);
 	insn = note(l, r);
 	if (!insn) {
 		task_resume(l->agent, 0);
@@ -537,7 +517,7 @@ void detach_finish(const struct arena *a, struct detach_notes *n)
 	if (l.agent_fd >= 0)
 		held = stop_for_detach(&look);
 	if (l.agent_fd >= 0 && !stop_agent(&l, &regs)) {
-		r.mem = open_mem(l.agent);
+		r.mem = proc_open_memory(l.agent);
 		if (regs.rip - n->park < REMOTE_PARK_BYTES) {
 			ret = unmap_rest(&l, ranges_left(n, &regs), &regs, n->park);
 		} else {
@@ -548,7 +528,7 @@ void detach_finish(const struct arena *a, struct detach_notes *n)
 	}
 	resume_all(held);
 	if (r.mem < 0)
-		r.mem = open_mem(l.pid);	/* the agent has ended, the note is at its old place */
+		r.mem = proc_open_memory(l.pid);	/* the agent has ended, the note is at its old place */
 	if (r.mem >= 0) {
 		forget(&r, ret);
 		close(r.mem);
@@ -585,7 +565,7 @@ static void ask(struct detaching *l)
 		return;
 	}
 	l->is_hurried = task_raise_priority(l->agent, &l->nice);
-	l->starved_ns = starved_ns(l);
+	l->starved_ns = proc_starved_ns(l->agent);
 	l->is_asked = 1;
 	post(l, UFT_CMD_LEAVE, 0);
 }
@@ -643,7 +623,7 @@ static void detach_in_time(struct detaching *l)
 	l->patience_ns = patience_ns(ANSWER_MS);
 	l->late_ns = patience_ns(LATE_MS);
 	detach_target(l);
-	starved = agent_is_over(l, 0) ? 0 : starved_ns(l) - l->starved_ns;
+	starved = agent_is_over(l, 0) ? 0 : proc_starved_ns(l->agent) - l->starved_ns;
 	patience_use(now_ns() - (starved < l->answer_ns ? l->answer_ns - starved : 0),
 		     l->answer_ns > l->patience_ns);
 	if (l->is_hurried && !agent_is_over(l, 0))	/* else its number may belong to another process */

@@ -79,6 +79,9 @@ int proc_read_file(pid_t pid, const char *name, char *buf, size_t size);	/* /pro
  * EAGAIN is such a lease, and then the file counts as one that cannot be read.
  */
 FILE *proc_fopen(pid_t pid, const char *name);
+int proc_open_memory(pid_t tid);	/* /proc/TID/mem, to read and write; -1 and errno */
+/* How long a task has waited for a CPU, by the kernel's account; 0: not known. */
+uint64_t proc_starved_ns(pid_t tid);
 /*
  * Calls @fn for each line of /proc/PID/maps, which it may change, until that returns something else than 0: that.
  * 0: no line had it, read three times. From Linux 6.17 on a reader may miss a mapping that a thread splits or

@@ -54,6 +54,24 @@ static int open_file(pid_t pid, const char *name)
 	return open(path, O_RDONLY | O_NONBLOCK /* GUARD(proc_lease, 0) */ | O_NOFOLLOW | O_CLOEXEC);
 }
 
+int proc_open_memory(pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", tid);
+	return open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+}
+
+uint64_t proc_starved_ns(pid_t tid)
+{
+	unsigned long long waited = 0;
+	char text[100];
+
+	if (proc_read_file(tid, "schedstat", text, sizeof(text)) <= 0 || sscanf(text, "%*u %llu", &waited) != 1)
+		return 0;
+	return waited;
+}
+
 FILE *proc_fopen(pid_t pid, const char *name)
 {
 	int fd = open_file(pid, name), error;

@@ -18,7 +18,6 @@
 
 #include "control/ptrace/task_stop.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +64,6 @@ void late_call_give_back(pid_t tid)
 {
 	struct late_call *c = *call_of(tid);
 	struct user_regs_struct regs;
-	char path[64];
 
 	if (!c)
 		return;
@@ -80,8 +78,7 @@ void late_call_give_back(pid_t tid)
 		return;			/* it does not stand */
 	task_request(PTRACE_SETREGS, tid, 0, &regs); /* GUARD(late_call_regs) */
 	if (c->r.guard) {
-		snprintf(path, sizeof(path), "/proc/%d/mem", tid);
-		c->r.mem = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+		c->r.mem = proc_open_memory(tid);
 		remote_wipe_guard(&c->r);
 		if (c->r.mem >= 0)
 			close(c->r.mem);

@@ -41,7 +41,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -581,7 +580,6 @@ static int attach(struct attach *a, struct target **t, struct uft_error *err)
 {
 	uint8_t auxv[UFT_AUXV_MAX];
 	struct auxv av;
-	char path[64];
 	int ret = -EAGAIN;
 
 	for (int i = 0; i < TRIES && ret == -EAGAIN; i++) {
@@ -591,9 +589,8 @@ static int attach(struct attach *a, struct target **t, struct uft_error *err)
 			nap(20000);
 		if (auxv_read(a->pid, auxv, &n, &av))
 			n = 0;
-		snprintf(path, sizeof(path), "/proc/%d/mem", a->pid);
 		a->info.pidfd = (int)syscall(SYS_pidfd_open, a->pid, 0);
-		a->r = (struct remote){ .mem = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC) };
+		a->r = (struct remote){ .mem = proc_open_memory(a->pid) };
 		a->agent_fd = -1;
 		ret = attach_once(a, t, err);
 		if (ret && ret != -EAGAIN && is_another(a, auxv, n))

@@ -87,11 +87,9 @@ int attach_finish(const struct guard_notes *n)
 	struct attach a = { .pid = n->attach.pid, .info = n->attach, .r = { .base = n->at }, .agent_fd = -1 };
 	struct uft_boot boot = { 0 };
 	const struct blob *b;
-	char path[64];
 	int ret = blob_get(&b), is_inside = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", a.pid);
-	a.r.mem = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	a.r.mem = proc_open_memory(a.pid);
 	a.info.pidfd = (int)syscall(SYS_pidfd_open, a.pid, 0);
 	if (!ret)
 		is_inside = clear_way_back(&a, b, n);

@@ -28,7 +28,6 @@
 #include "control/ptrace/task_stop.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,12 +44,10 @@ static int remote_begin(struct remote *r, const struct auxv *av)
 {
 	uint64_t all = ~0ull;
 	long ignored = proc_status_number(r->tid, "SigIgn", 16);
-	char path[64];
 	int ret;
 
 	r->trap_ignored = ignored > 0 && ignored >> (SIGTRAP - 1) & 1;
-	snprintf(path, sizeof(path), "/proc/%d/mem", r->tid);
-	r->mem = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	r->mem = proc_open_memory(r->tid);
 	if (r->mem < 0)
 		return -errno;
 	if (ptrace(PTRACE_SETOPTIONS, r->tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) < 0)

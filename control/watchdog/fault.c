@@ -356,13 +356,11 @@ static void write_site(struct fault *f)
 	const struct uft_mapped *m = &f->t->space->img->obj[f->object];
 	uint8_t built[16], now[16];
 	struct place p;
-	char path[64];
 	int fd;
 
 	if (!place_of(f, &p) || uft_object_read(m->obj, p.addr, built, p.len) < p.len)
 		return;
-	snprintf(path, sizeof(path), "/proc/%d/mem", f->t->pid);
-	fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	fd = proc_open_memory(f->t->pid);
 	if (fd >= 0 && (!still_stands(f) || pread(fd, now, p.len, (off_t)(p.addr + m->bias)) != (ssize_t)p.len ||
 			!memcmp(now, built, p.len))) {
 		close(fd);

@@ -40,7 +40,6 @@
 #include "control/watchdog/watchdog.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -294,14 +293,12 @@ int int3_serve(struct uft_session *s, pid_t tid)
 void int3_take_out(struct uft_session *s, pid_t tid)
 {
 	const struct int3_traps *tr = s->traps;
-	char path[64];
 	uint8_t now;
 	int fd;
 
 	if (!tr || !tr->n)
 		return;
-	snprintf(path, sizeof(path), "/proc/%d/mem", tid);
-	fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	fd = proc_open_memory(tid);
 	for (size_t i = 0; fd >= 0 && i < tr->n; i++) {
 		const struct trap *p = &tr->trap[i];
 

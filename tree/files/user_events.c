@@ -229,8 +229,7 @@ static int open_caller(const struct uft_handle *h, struct caller *c)
 	snprintf(path, sizeof(path), "/proc/%d", h->pid);
 	if (stat(path, &st))
 		return -ESRCH;
-	snprintf(path, sizeof(path), "/proc/%d/mem", h->pid);
-	*c = (struct caller){ h->tgid, proc_start_ticks(h->tgid), open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC),
+	*c = (struct caller){ h->tgid, proc_start_ticks(h->tgid), proc_open_memory(h->pid),
 		share_of(h->t->user_events, st.st_uid) };
 	if (c->mem < 0)
 		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : -EFAULT;
