@@ -62,9 +62,7 @@ static int send_hooks(struct uft_session *s, struct target *t, uint32_t object, 
 		if (t->remote || (t->space->is_preloaded && t->obj[object].is_fresh && is_waiting(s, t)))
 			SHARED_STORE(&c->flags, UFT_CMD_HELD);
 		shared_write(h, sent + at, part * sizeof(*sent));
-		ret = command_post(s, t);
-		if (!ret)
-			ret = command_wait(s, t);
+		ret = command_send(s, t);
 		for (uint32_t i = 0; i < part && ret != -ESRCH && ret != -ETIMEDOUT; i++)
 			sent[at + i].result = SHARED_LOAD(&h[i].result);
 	}
@@ -125,18 +123,13 @@ void command_note_hooked(struct uft_session *s, struct target *t, uint32_t objec
 int command_gone(struct uft_session *s, struct target *t, uint32_t object)
 {
 	const struct uft_mapped *m = &t->space->img->obj[object];
-	int ret;
 
 	if (s->int3)
 		s->int3->gone(s, m->text_start, m->text_end);
 	if (!t->obj[object].is_sent && !t->obj[object].is_hooked && !t->obj[object].is_assumed &&
 	    !t->obj[object].has_rows && !t->obj[object].has_events_on)
 		return 0;
-	if (!target_takes_commands(t) || t->is_put_back)
-		return -ESRCH;
-	command_begin(s, t, UFT_CMD_OBJECT_GONE, 0, object);
-	ret = command_post(s, t);
-	return ret ? ret : command_wait(s, t);
+	return t->is_put_back ? -ESRCH : command_run_on(s, t, UFT_CMD_OBJECT_GONE, object);
 }
 
 static int send_object(struct uft_session *s, struct target *t, uint32_t object)
@@ -147,11 +140,9 @@ static int send_object(struct uft_session *s, struct target *t, uint32_t object)
 		.first_text_id = m->first_text_id, .first_stub_id = m->first_stub_id,
 		.has_code = t->space->obj[object].plain != NULL,
 	};
-	int ret;
 
 	shared_write(channel_payload(command_begin(s, t, UFT_CMD_OBJECT, 1, object)), &o, sizeof(o));
-	ret = command_post(s, t);
-	return ret ? ret : command_wait(s, t);
+	return command_send(s, t);
 }
 
 void command_foretell(struct uft_session *s, uint32_t slice, const struct space *sp, const struct uft_object *obj,

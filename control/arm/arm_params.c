@@ -96,7 +96,6 @@ static void translate_pids(const struct target *t, struct uft_tracer_params *p)
 int command_params(struct uft_session *s, struct target *t)
 {
 	struct uft_tracer_params params = s->spec->params;	/* a copy: it is changed for this target */
-	int ret;
 
 	if (!target_takes_commands(t))
 		return -ESRCH;
@@ -106,8 +105,7 @@ int command_params(struct uft_session *s, struct target *t)
 	stacks_put_ids(s, t, &params);
 	stacks_warn(s, t);
 	shared_write(channel_payload(command_begin(s, t, UFT_CMD_TRACER, 1, 0)), &params, sizeof(params));
-	ret = command_post(s, t);
-	return ret ? ret : command_wait(s, t);
+	return command_send(s, t);
 }
 
 int rseq_area_send(struct uft_session *s, struct target *t)

@@ -19,12 +19,10 @@ static int send_part(struct uft_session *s, struct target *t, uint32_t object, u
 	};
 	uint8_t uft_shared *payload =
 		(uint8_t uft_shared *)channel_payload(command_begin(s, t, UFT_CMD_ROWS, n, object));
-	int ret;
 
 	shared_write(payload, &r, sizeof(r));
 	shared_write(payload + sizeof(r), o->row + first, n * sizeof(*o->row));
-	ret = command_post(s, t);
-	return ret ? ret : command_wait(s, t);
+	return command_send(s, t);
 }
 
 /* Adds the record ids of the object's functions that are wanted with stacks. 0: there is no room for them. */

@@ -53,8 +53,7 @@ static int send_list(struct uft_session *s, struct target *t, uint32_t object, u
 		part = n - at < most ? n - at : most;
 		to = (uint8_t uft_shared *)channel_payload(command_begin(s, t, op, part, object));
 		shared_write(to, (const uint8_t *)from + at * size, part * size);
-		ret = command_post(s, t);
-		ret = ret ? ret : command_wait(s, t);
+		ret = command_send(s, t);
 		for (uint32_t i = 0; !ret && i < part; i++)
 			*failed += SHARED_LOAD((int32_t uft_shared *)(to + i * size + status)) != 0;
 	}
@@ -105,8 +104,7 @@ static int post_rules(struct uft_session *s, struct target *t, uint32_t object, 
 	if (!n)
 		return 0;
 	shared_write(channel_payload(command_begin(s, t, UFT_CMD_RULES, n, object)), lists, bytes);
-	ret = command_post(s, t);
-	ret = ret ? ret : command_wait(s, t);
+	ret = command_send(s, t);
 	*failed += ret > 0 ? (uint32_t)ret : 0;
 	return ret < 0 ? ret : 0;
 }

@@ -49,14 +49,9 @@ static int await_answer(const struct uft_session *s, const struct target *t, uin
 /* For how long its agent has waited for a CPU, by the kernel's account. */
 static uint64_t starved_ns(const struct target *t)
 {
-	unsigned long long waited = 0;
 	pid_t agent = target_agent_pid(t);
-	char text[100];
 
-	if (agent <= 0 || proc_read_file(agent, "schedstat", text, sizeof(text)) <= 0 ||
-	    sscanf(text, "%*u %llu", &waited) != 1)
-		return 0;
-	return waited;
+	return agent > 0 ? proc_starved_ns(agent) : 0;
 }
 
 /*
@@ -142,15 +137,19 @@ size_t command_room(struct uft_session *s, const struct target *t, size_t bytes)
 	return CMD_ROOM;
 }
 
+int command_send(struct uft_session *s, struct target *t)
+{
+	int ret = command_post(s, t);
+
+	return ret ? ret : command_wait(s, t);
+}
+
 int command_run_on(struct uft_session *s, struct target *t, uint32_t op, uint32_t object)
 {
-	int ret;
-
 	if (!target_takes_commands(t))
 		return -ESRCH;
 	command_begin(s, t, op, 0, object);
-	ret = command_post(s, t);
-	return ret ? ret : command_wait(s, t);
+	return command_send(s, t);
 }
 
 int command_run(struct uft_session *s, struct target *t, uint32_t op)

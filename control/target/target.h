@@ -161,6 +161,7 @@ int command_post(struct uft_session *s, struct target *t);
  * on.
  */
 int command_wait(struct uft_session *s, struct target *t);
+int command_send(struct uft_session *s, struct target *t);	/* both */
 /* 1: a stuck agent has still not answered */
 int command_is_unanswered(struct uft_session *s, const struct target *t);
 /* unresponsive.c */
