@@ -77,6 +77,12 @@ int arena_is_unclaimed(const struct arena *a, uint32_t family);	/* no process ha
 /* Closes a family for claims. 1: no process has a slice in it, so it can be dropped. */
 int arena_close_family(struct arena *a, uint32_t family);
 void arena_drop_family(struct arena *a, uint32_t family);	/* removes its file; processes that map it keep it */
+/*
+ * Drops those of the families that @take writes into @family, with their files' @st, which no process maps: a process
+ * that maps another family may claim a slice there, if it has none yet. Returns how many.
+ */
+size_t arena_drop_unmapped(struct arena *a, size_t (*take)(void *arg, uint32_t *family, struct stat *st),
+			   void (*drop)(void *arg, uint32_t family), void *arg);
 void arena_drop_unused(struct arena *a);	/* drops all families without a slice in use that no process maps */
 /*
  * Makes a family, and claims its first slice for @pid, all counters zero; UFT_NO_SLICE, errno: EAGAIN there are too

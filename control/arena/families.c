@@ -277,8 +277,9 @@ static int is_stock(const struct arena *a, uint32_t family)
 }
 
 /* Into @family: those in which no process has a slice, with their files' @st; stock goes at once. Returns how many. */
-static size_t take_unclaimed(struct arena *a, uint32_t *family, struct stat *st)
+static size_t take_unclaimed(void *arg, uint32_t *family, struct stat *st)
 {
+	struct arena *a = arg;
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < a->nfamilies; i++) {
@@ -292,22 +293,35 @@ static size_t take_unclaimed(struct arena *a, uint32_t *family, struct stat *st)
 	return n;
 }
 
-/* A process that maps another family may claim a slice there, if it has none yet. */
-void arena_drop_unused(struct arena *a)
+size_t arena_drop_unmapped(struct arena *a, size_t (*take)(void *arg, uint32_t *family, struct stat *st),
+			   void (*drop)(void *arg, uint32_t family), void *arg)
 {
 	uint32_t *family = calloc(a->nfamilies, sizeof(*family));
 	struct stat *st = calloc(a->nfamilies, sizeof(*st));
 	uint8_t *mapped = calloc(a->nfamilies, 1);
-	size_t n = family && st && mapped ? take_unclaimed(a, family, st) : 0;
+	size_t n = family && st && mapped ? take(arg, family, st) : 0, dropped = 0;
 
 	for (int look = 0; n && look < 2; look++)	/* proc_find_mapping() says why */
 		arena_find_mapped_files(a, st, n, mapped);
 	for (size_t i = 0; i < n; i++)
-		if (!mapped[i])
-			arena_drop_family(a, family[i]);
+		if (!mapped[i]) {
+			drop(arg, family[i]);
+			dropped++;
+		}
 	free(family);
 	free(st);
 	free(mapped);
+	return dropped;
+}
+
+static void drop_one(void *a, uint32_t family)
+{
+	arena_drop_family(a, family);
+}
+
+void arena_drop_unused(struct arena *a)
+{
+	arena_drop_unmapped(a, take_unclaimed, drop_one, a);
 }
 
 static void map_file(struct arena *a, uint32_t family)

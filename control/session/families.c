@@ -44,8 +44,9 @@ static int close_given(struct uft_session *s, uint32_t family)
  * that has ended may have announced itself here: it becomes a target and ends at once, but its records are drained
  * later by another thread. So the family stays until its slice is free.
  */
-static void drop_family(struct uft_session *s, uint32_t family)
+static void drop_family(void *arg, uint32_t family)
 {
+	struct uft_session *s = arg;
 	const uint32_t user = s->arena.given[family];
 
 	if (has_target(s, family) || (!arena_close_family(&s->arena, family) && !close_given(s, family)))
@@ -65,8 +66,9 @@ static void drop_family(struct uft_session *s, uint32_t family)
  * Families in which no process has a slice, or says so without being known, into @family; their files are
  * those of @st.
  */
-static size_t unclaimed_families(const struct uft_session *s, uint32_t *family, struct stat *st)
+static size_t unclaimed_families(void *arg, uint32_t *family, struct stat *st)
 {
+	const struct uft_session *s = arg;
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < s->arena.nused; i++) {
@@ -80,32 +82,6 @@ static size_t unclaimed_families(const struct uft_session *s, uint32_t *family, 
 			family[n++] = f;
 	}
 	return n;
-}
-
-/*
- * A fork child that may not have a family of its own claims a slice of its parent's at its first event, and the
- * parent may have ended by then: a family stays as long as a process has it mapped. Two looks, as a process may
- * fork between the parts of one. Returns how many were dropped.
- */
-static size_t drop_families(struct uft_session *s)
-{
-	const size_t room = s->arena.nused;
-	uint32_t *family = calloc(room, sizeof(*family));
-	struct stat *st = calloc(room, sizeof(*st));
-	uint8_t *mapped = calloc(room, 1);
-	size_t n = family && st && mapped ? unclaimed_families(s, family, st) : 0, dropped = 0;
-
-	for (int look = 0; n && look < 2; look++)
-		arena_find_mapped_files(&s->arena, st, n, mapped);
-	for (size_t i = 0; i < n; i++)
-		if (!mapped[i]) {
-			drop_family(s, family[i]);
-			dropped++;
-		}
-	free(family);
-	free(st);
-	free(mapped);
-	return dropped;
 }
 
 /* Returns 1 if few families are left for new programs. */
@@ -134,7 +110,11 @@ void families_tend(struct uft_session *s)
 		uint64_t cost;
 
 		s->is_dropping = 1;	/* requests in a dropped family may need a new one */
-		dropped = drop_families(s);
+		/*
+		 * A fork child that may not have a family of its own claims a slice of its parent's at its first event,
+		 * and the parent may have ended by then.
+		 */
+		dropped = arena_drop_unmapped(&s->arena, unclaimed_families, drop_family, s);
 		s->is_dropping = 0;
 		s->last_drop_ns = now_ns();
 		cost = s->last_drop_ns - now;
