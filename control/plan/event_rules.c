@@ -137,24 +137,6 @@ static int add_actions(const struct spec *sp, const struct uft_event_type *type,
 	return ret;
 }
 
-/* The word that decides about @type, the last one that means it; nevent_words: none does. */
-static size_t last_word(const struct spec *sp, const struct uft_event_type *type)
-{
-	for (size_t i = sp->nevent_words; i--;) {
-		const char *word = sp->event_words[i];
-		int is_not = *word == '!';
-
-		if (uft_event_matches(word + is_not, strlen(word + is_not), type))
-			return i;
-	}
-	return sp->nevent_words;
-}
-
-static int has_word(const struct spec *sp, size_t word)
-{
-	return word < sp->nevent_words && *sp->event_words[word] != '!';
-}
-
 /*
  * Makes the rule by which targets count the event: only one histogram wants it, and its filter tests nothing that a
  * target does not know. 1: made; 0: records are needed; -ENOMEM.
@@ -167,7 +149,7 @@ static int make_count(const struct spec *sp, const struct uft_event_type *type, 
 	int ret;
 
 	if (!is_of(sp, i, type) || e->action != UFT_RULE_HIST || is_of(sp, i + 1, type) ||
-	    has_word(sp, last_word(sp, type)))
+	    spec_has_word(sp, spec_last_word(sp, type)))
 		return 0;
 	ret = make_program(type, e->filter, &e->tasks, &p);
 	if (!ret && !(p && p->facts & ~(uint32_t)UFT_FACT_TID))
@@ -178,13 +160,13 @@ static int make_count(const struct spec *sp, const struct uft_event_type *type, 
 
 static int make_records(const struct spec *sp, const struct uft_event_type *type, struct uft_event_rules **out)
 {
-	size_t word = last_word(sp, type);
+	size_t word = spec_last_word(sp, type);
 	int ret = 1;
 
 	for (size_t i = spec_first_event(sp, type); ret > 0 && is_of(sp, i, type); i++)
 		if (is_for_records(&sp->event[i]))
 			ret = add_filter(out, type, sp->event[i].filter, &sp->event[i].tasks);
-	if (ret > 0 && has_word(sp, word))
+	if (ret > 0 && spec_has_word(sp, word))
 		ret = add_filter(out, type, sp->event_filters[word], NULL);
 	/* readers filter, too */
 	if (ret <= 0 || (*out && (*out)->nrules + count_actions(sp, type) > UFT_EVENT_RULES_MAX)) {

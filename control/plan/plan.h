@@ -82,6 +82,9 @@ int spec_make_one(const struct uft_ops *op, struct spec **out, struct uft_error 
 void spec_free(struct spec *sp);
 int spec_copy_events(const struct uft_trace_spec *from, struct spec *sp);	/* 0, -ENOMEM */
 int spec_wants_event(const struct spec *sp, const struct uft_event_type *type);
+/* The word that decides about @type, the last one that means it; nevent_words: none does. Does a word want events? */
+size_t spec_last_word(const struct spec *sp, const struct uft_event_type *type);
+int spec_has_word(const struct spec *sp, size_t word);
 /* The first of event[] that has the index of @type or a higher one. */
 size_t spec_first_event(const struct spec *sp, const struct uft_event_type *type);
 /* event_rules.c: what targets get for events of @type; *out is the spec's, NULL: no rules. 0, -ENOMEM. */

@@ -147,20 +147,28 @@ size_t spec_first_event(const struct spec *sp, const struct uft_event_type *type
 	return SORTED_FIRST(i, sp->nevents, sp->event[i].index >= type->index);
 }
 
-int spec_wants_event(const struct spec *sp, const struct uft_event_type *type)
+size_t spec_last_word(const struct spec *sp, const struct uft_event_type *type)
 {
-	size_t at = spec_first_event(sp, type);
-
-	if (at < sp->nevents && sp->event[at].index == type->index)
-		return 1;
 	for (size_t i = sp->nevent_words; i--;) {
 		const char *word = sp->event_words[i];
 		int is_not = *word == '!';
 
 		if (uft_event_matches(word + is_not, strlen(word + is_not), type))
-			return !is_not;
+			return i;
 	}
-	return 0;
+	return sp->nevent_words;
+}
+
+int spec_has_word(const struct spec *sp, size_t word)
+{
+	return word < sp->nevent_words && *sp->event_words[word] != '!';
+}
+
+int spec_wants_event(const struct spec *sp, const struct uft_event_type *type)
+{
+	size_t at = spec_first_event(sp, type);
+
+	return (at < sp->nevents && sp->event[at].index == type->index) || spec_has_word(sp, spec_last_word(sp, type));
 }
 
 static int words_make(const struct uft_pattern *p, char *const *text, size_t n, struct uft_words **out)
