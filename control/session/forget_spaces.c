@@ -26,7 +26,7 @@
 
 #define LEAST_SPACES	128	/* so many are no burden; beyond them, twice as many as were needed at the last look */
 
-static int older_has(const struct space *of, uint32_t index)
+int space_older_has(const struct space *of, uint32_t index)
 {
 	const struct uft_object *obj = of->img->obj[index].obj;
 
@@ -41,7 +41,7 @@ static int older_have_all(const struct space *sp)
 {
 	uint32_t i = 0;
 
-	while (i < sp->nobj && older_has(sp, i))
+	while (i < sp->nobj && space_older_has(sp, i))
 		i++;
 	return i == sp->nobj;
 }

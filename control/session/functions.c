@@ -71,11 +71,7 @@ static int is_first(const struct space *of, uint32_t index)
 	for (uint32_t i = 0; i < index; i++)
 		if (of->img->obj[i].obj == obj)
 			return 0;
-	for (const struct space *sp = of->next; sp; sp = sp->next)
-		for (uint32_t i = 0; i < sp->nobj; i++)
-			if (sp->img->obj[i].obj == obj && !i == !index)
-				return 0;
-	return 1;
+	return !space_older_has(of, index);
 }
 
 static void find_sent(const struct uft_session *s, struct each *e)

@@ -31,6 +31,8 @@ void families_tend(struct uft_session *s);
 
 /* Frees the spaces of images that no process has any more. Only targets may hold pointers to spaces. */
 void forget_spaces(struct uft_session *s);
+/* Has an older space the object at @index of @of, as its program or as another object? */
+int space_older_has(const struct space *of, uint32_t index);
 
 /* ---- session.c ------------------------------------------------------------------------------- */
 

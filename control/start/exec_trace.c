@@ -179,26 +179,21 @@ void exec_task_release(struct uft_session *s, pid_t tid)
 		}
 }
 
+/* @tgid 0: all processes. */
 void exec_task_release_process(struct uft_session *s, pid_t tgid)
 {
 	struct exec_task *p = s->exec_tasks, *next;
 
 	for (; p; p = next) {
 		next = p->next;
-		if (p->tgid == tgid && !give_back(s, p))
+		if ((!tgid || p->tgid == tgid) && !give_back(s, p))
 			stop_and_detach(s, p);
 	}
 }
 
 void exec_task_release_all(struct uft_session *s)
 {
-	struct exec_task *p = s->exec_tasks, *next;
-
-	for (; p; p = next) {
-		next = p->next;
-		if (!give_back(s, p))
-			stop_and_detach(s, p);
-	}
+	exec_task_release_process(s, 0);
 	while (s->exec_tasks) {
 		late_task_add(s->exec_tasks->tid);
 		exec_task_drop(s, s->exec_tasks);
