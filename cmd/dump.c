@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "symbol/now.h"
 #include "symbol/thread.h"
 
 #define PATIENCE_S	1 /* GUARD(reader_patience, 1000) */
@@ -89,11 +90,9 @@ static int start_writer(void)
 /* Whether the part is written before the patience ends. */
 static int wait_written(void)
 {
-	struct timespec until;
+	const struct timespec until = clock_in(CLOCK_MONOTONIC, PATIENCE_S * 1000000000ull);
 	int is_late = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += PATIENCE_S;
 	while (dump.n && !is_late)
 		is_late = pthread_cond_timedwait(&dump.done, &dump.lock, &until) == ETIMEDOUT;
 	return !dump.n && !dump.has_failed;

@@ -32,6 +32,7 @@
 
 #include "cmd/imageview.h"
 #include "cmd/recorder.h"
+#include "symbol/now.h"
 #include "symbol/thread.h"
 
 #define PACE_MIN_US	500u
@@ -260,23 +261,10 @@ static void handle_all(struct recorder *r, struct message *m)
 	}
 }
 
-static struct timespec deadline_in(unsigned us)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_nsec += (long)us * 1000;
-	if (t.tv_nsec >= 1000000000) {
-		t.tv_nsec -= 1000000000;
-		t.tv_sec++;
-	}
-	return t;
-}
-
 /* Sleeps at most @us, takes the queue. Returns 1 when this was the last time. */
 static int wait_news(struct recorder *r, unsigned us, struct message **out)
 {
-	struct timespec deadline = deadline_in(us);
+	struct timespec deadline = clock_in(CLOCK_MONOTONIC, us * 1000ull);
 	int ending, timed_out = 0;
 
 	pthread_mutex_lock(&r->lock);

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "symbol/now.h"
 #include "symbol/object_internal.h"
 
 #define FETCH_MAX_S	120
@@ -28,25 +29,17 @@ static struct {
 static int (*told)(const char *object, long got, long of);
 static int is_given_up;
 static _Thread_local const struct uft_object *fetched;
-static _Thread_local time_t deadline;
+static _Thread_local uint64_t deadline;
 
 void uft_fetch_progress(int (*fn)(const char *object, long got, long of))
 {
 	told = fn;
 }
 
-static time_t now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
-}
-
 static int on_progress(struct debuginfod_client *c, long got, long of)
 {
 	(void)c;
-	if (now_s() >= deadline || (told && told(fetched->path, got, of)))
+	if (now_ns() >= deadline || (told && told(fetched->path, got, of)))
 		__atomic_store_n(&is_given_up, 1, __ATOMIC_RELAXED);
 	return __atomic_load_n(&is_given_up, __ATOMIC_RELAXED);
 }
@@ -82,7 +75,7 @@ char *debuginfod_fetch(const struct uft_object *obj)
 	if (!c)
 		return NULL;
 	fetched = obj;
-	deadline = now_s() + FETCH_MAX_S;
+	deadline = now_ns() + FETCH_MAX_S * 1000000000ull;
 	lib.progress(c, on_progress);
 	fd = lib.find(c, obj->build_id, (int)obj->build_id_len, &path);
 	lib.end(c);

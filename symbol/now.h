@@ -19,4 +19,11 @@ static inline uint64_t now_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
+/* The moment in @ns, for waits that end at a time. */
+static inline struct timespec clock_in(clockid_t id, uint64_t ns)
+{
+	ns += clock_ns(id);
+	return (struct timespec){ .tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u) };
+}
+
 #endif

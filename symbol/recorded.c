@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* recorded.c - see recorded.h */
+#include "symbol/now.h"
 #include "symbol/recorded.h"
 
 #include <errno.h>
@@ -11,17 +12,9 @@
 
 #define NAME_BYTES	96u	/* about, of a function with its name */
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 static int has_room(struct recorded_files *r)
 {
-	const uint64_t now = now_ms();
+	const uint64_t now = now_ns() / 1000000;
 
 	r->begin_ms = r->begin_ms ? r->begin_ms : now;
 	/* GUARD(recorded_bound, 1) */

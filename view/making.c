@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "stream/decode/parts.h"
+#include "symbol/now.h"
 #include "symbol/thread.h"
 #include "view/making.h"
 
@@ -202,10 +203,7 @@ static int end_threads(struct parts *p, struct making *m, struct uft_stream *st,
 				ret = watch->go_on(watch->arg, m, st, 1);
 			if (ret)
 				__atomic_store_n(&p->stop, 1, __ATOMIC_RELAXED);
-			clock_gettime(CLOCK_REALTIME, &until);
-			until.tv_nsec += WATCH_NS;
-			until.tv_sec += until.tv_nsec / 1000000000;
-			until.tv_nsec %= 1000000000;
+			until = clock_in(CLOCK_REALTIME, WATCH_NS);
 		} while (pthread_timedjoin_np(p->run[i].thread, NULL, &until) == ETIMEDOUT);
 		ret = ret ? ret : p->run[i].ret;
 	}

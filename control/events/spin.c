@@ -12,6 +12,7 @@
  */
 #include "control/events/spin.h"
 #include "symbol/host.h"
+#include "symbol/now.h"
 #include "symbol/thread.h"
 
 #include <errno.h>
@@ -54,14 +55,9 @@ static int next_cpu(const struct spin *h, int cpu)
 /* 1: the thread has ended. */
 static int rest(struct spin *h)
 {
-	struct timespec until;
+	const struct timespec until = clock_in(CLOCK_MONOTONIC, h->rest_us * 1000);
 	int is_over, late = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += (time_t)(h->rest_us / 1000000);
-	until.tv_nsec += (long)(h->rest_us % 1000000) * 1000;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&h->lock);
 	while (!h->is_ending && !late)
 		late = pthread_cond_timedwait(&h->changed, &h->lock, &until) == ETIMEDOUT;

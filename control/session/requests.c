@@ -621,15 +621,6 @@ static void serve(struct uft_session *s, uint32_t i)
 	session_end_of(s, before);
 }
 
-/* CPU time of the session's thread. */
-static uint64_t thread_cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
-
 static int is_posted(const struct uft_session *s, uint32_t i)
 {
 	const struct uft_request uft_shared *r = slot(s, i);
@@ -654,9 +645,9 @@ static void serve_paid(struct uft_session *s, uint32_t i)
 		purse->has_waiting = 1;
 		return;
 	}
-	begin = thread_cpu_ns();
+	begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	serve(s, i);
-	price_pay(purse, thread_cpu_ns() - begin, now_ns());
+	price_pay(purse, clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin, now_ns());
 	atomic_store(&s->idle_rings, 0);
 }
 

@@ -289,7 +289,6 @@ void wr_free(struct uft_writer *w)
 
 static int wr_open(struct uft_writer *w, const char *path, struct uft_error *err)
 {
-	struct timespec ts;
 	const char *why;
 	int ret, is_new;
 
@@ -299,8 +298,7 @@ static int wr_open(struct uft_writer *w, const char *path, struct uft_error *err
 	if (!is_new && ftruncate(w->fd, 0) < 0 && errno != EINVAL)	/* a device cannot be truncated */
 		return uft_fail(err, -errno, "%s: cannot be written: %s", path, strerror(errno));
 	wr_limit_begin(w);
-	clock_gettime(CLOCK_REALTIME, &ts);
-	w->head.realtime_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	w->head.realtime_ns = clock_ns(CLOCK_REALTIME);
 	w->head.head_sum = wire_sum(&w->head, offsetof(struct uft_file_header, head_sum));
 	ret = wr_allocate(w, sizeof(w->head), WR_RESERVE);
 	if (!ret)

@@ -9,6 +9,7 @@
  * The owner changes the list of instances with t->lock held. The owner reads it without the lock, other threads with
  * it.
  */
+#include "symbol/now.h"
 #include "tree/core/tree_internal.h"
 
 #include <errno.h>
@@ -74,7 +75,6 @@ static int make_buffer(struct instance *in)
 int instance_add(struct uft_tree *t, const char *name, struct instance **out)
 {
 	struct instance *in = calloc(1, sizeof(*in)), **p;
-	struct timespec now;
 	int ret;
 
 	if (!in)
@@ -83,8 +83,7 @@ int instance_add(struct uft_tree *t, const char *name, struct instance **out)
 	in->number = t->next_instance;
 	in->place = free_place(t);
 	snprintf(in->name, sizeof(in->name), "%s", name);
-	clock_gettime(CLOCK_REALTIME, &now);
-	in->mtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	in->mtime_ns = clock_ns(CLOCK_REALTIME);
 	set_defaults(in);
 	ret = make_buffer(in);
 	if (ret) {

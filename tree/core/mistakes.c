@@ -2,6 +2,7 @@
 /*
  * mistakes.c - the writes that were refused last, as error_log shows them
  */
+#include "symbol/now.h"
 #include "tree/core/tree_internal.h"
 
 #include <ctype.h>
@@ -40,18 +41,15 @@ static void forget(struct instance *in, size_t n)
 void error_put(struct instance *in, const char *where, const char *what, const char *p, size_t n, size_t at)
 {
 	char command[SHOWN + 1], *text;
-	struct timespec now;
 
 	at = command_of(p, n, at, command);
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	if (asprintf(&text, "%s: error: %s\n  Command: %s\n%*s^\n", where, what, command, (int)(11 + at), "") < 0)
 		return;
 	if (what == in->t->conflict && in->nmistakes && !strcmp(in->mistake[in->nmistakes - 1].text, text))
 		free(in->mistake[--in->nmistakes].text);
 	if (in->nmistakes == KEPT)
 		forget(in, 1);
-	in->mistake[in->nmistakes++] = (struct mistake){ (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
-		text };
+	in->mistake[in->nmistakes++] = (struct mistake){ now_ns(), text };
 }
 
 void error_note(struct uft_handle *h, const char *p, size_t n)

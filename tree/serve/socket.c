@@ -16,6 +16,7 @@
  * rest that it reads when we end. A killed server leaves a name on which no process listens; a command that finds the
  * name removes it.
  */
+#include "symbol/now.h"
 #include "symbol/rundir.h"
 #include "symbol/thread.h"
 #include "tree/serve/socket.h"
@@ -95,10 +96,7 @@ int serve_receive(int fd, void *p, size_t n)
 
 static int64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return (int64_t)(now_ns() / 1000000);
 }
 
 /* Receives all @n bytes by @by_ms, or within a moment once we end; else -EAGAIN, even if some bytes came. */
