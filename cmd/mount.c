@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <mntent.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -22,6 +21,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "tree/serve/fuse.h"
+#include "tree/serve/namespace.h"
 #include "tree/serve/socket.h"
 
 struct mount_opts {
@@ -68,19 +68,6 @@ static const char *default_dir(char buf[PATH_MAX], struct uft_error *err)
 	return buf;
 }
 
-static int is_mounted(const char *dir)
-{
-	FILE *f = setmntent("/proc/self/mounts", "re");
-	struct mntent *m;
-	int found = 0;
-
-	while (f && !found && (m = getmntent(f)))
-		found = strcmp(m->mnt_dir, dir) == 0 && strcmp(m->mnt_fsname, "uft") == 0;
-	if (f)
-		endmntent(f);
-	return found;
-}
-
 /*
  * Serves until the directory is unmounted or a signal ends us. Open files keep the connection after an unmount, so the
  * list of mounts is checked. Returns 0 after an unmount.
@@ -92,7 +79,7 @@ static int serve(struct uft_fuse *fuse, const char *dir, const sigset_t *ends)
 			       { .fd = open("/proc/self/mounts", O_RDONLY | O_CLOEXEC), .events = POLLPRI } };
 	int is_there;
 
-	while ((is_there = is_mounted(dir)) && !p[0].revents && !p[1].revents)
+	while ((is_there = uft_mount_exists(dir, "uft", NULL)) && !p[0].revents && !p[1].revents)
 		if (poll(p, 3, -1) < 0 && errno != EINTR)
 			break;
 	close(p[1].fd);
@@ -197,7 +184,7 @@ int cmd_mount(int argc, char **argv)
 		return cmd_fail("mount", "%s", err.text);
 	if (!realpath(dir, full))
 		return cmd_fail("mount", "cannot mount at %s: %s", dir, strerror(errno));
-	if (is_mounted(full))
+	if (uft_mount_exists(full, "uft", NULL))
 		return cmd_fail("mount", "%s is mounted already%s", full, access(full, F_OK) < 0 && errno == ENOTCONN ?
 				", by a server that died: uft umount removes it" : "");
 	return o.foreground ? serve_dir(full, &o, -1) : in_background(full, &o);

@@ -12,10 +12,10 @@
  */
 #include "cmd/sql.h"
 #include "symbol/array.h"
+#include "tree/serve/namespace.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <mntent.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -87,23 +87,11 @@ static int load(struct uft_error *err)
 
 /* ---- The child ------------------------------------------------------------------------------- */
 
-static int has_tracefs(void)
-{
-	FILE *f = setmntent("/proc/mounts", "r");
-	const struct mntent *m;
-	int found = 0;
-
-	while (f && !found && (m = getmntent(f)))
-		found = !strcmp(m->mnt_type, "tracefs");
-	if (f)
-		endmntent(f);
-	return found;
-}
-
 /* In a mount namespace of this process. */
 static void mount_tracefs(void)
 {
-	if (!has_tracefs() && !unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+	if (!uft_mount_exists(NULL, NULL, "tracefs") && !unshare(CLONE_NEWNS) &&
+	    !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		mount("nodev", SQL_ROOT, "tracefs", 0, NULL);
 }
 
@@ -116,7 +104,7 @@ static int say_mistake(FILE *out, const char *said)
 
 static int say_join(FILE *out)
 {
-	if (has_tracefs())
+	if (uft_mount_exists(NULL, NULL, "tracefs"))
 		return say_mistake(out, NULL);
 	fprintf(out, "libtracefs joins events only where tracefs is mounted: mount -t tracefs nodev " SQL_ROOT);
 	return WRONG;

@@ -293,14 +293,14 @@ static int wish_lists(struct wish *w, const struct settings *top)
 
 	if (has_commands && (is_only || filter[0])) {
 		text_put(&words, filter, is_only ? 0 : strlen(filter));
-		ret = commands_of(in)->put_words(in, "", &words);
+		ret = commands_of(in)->put_words(in, "", 0, &words);
 	}
 	if (has_commands && set->list[LIST_NOTRACE][0]) {	/* the last word decides */
 		text_put(&notrace, set->list[LIST_NOTRACE], strlen(set->list[LIST_NOTRACE]));
-		ret = ret ? ret : commands_of(in)->put_words(in, "!", &notrace);
+		ret = ret ? ret : commands_of(in)->put_words(in, "!", 0, &notrace);
 	}
 	if (has_commands && commands_of(in)->has_stacks(in)) {
-		ret = ret ? ret : commands_of(in)->put_stack_words(in, &stacks);
+		ret = ret ? ret : commands_of(in)->put_words(in, "", 1, &stacks);
 		w->stack_of = ret ? NULL : word_list(stacks.p, &ret);
 	}
 	for (int i = 0; i < NLISTS && !ret; i++)

@@ -80,3 +80,10 @@ int text_number(const char *p, size_t n, int base, uint64_t *out)
 		return -EINVAL;
 	return errno == ERANGE ? -ERANGE : 0;
 }
+
+int text_number_in(const char *p, size_t n, uint64_t least, uint64_t most, uint64_t *out)
+{
+	int ret = text_number(p, n, 10, out);
+
+	return ret ? ret : *out < least || *out > most ? -EINVAL : 0;
+}

@@ -12,6 +12,7 @@
  *
  * Locks: `lock` for requests, instances and waiting readers, held for moments, no other lock taken inside.
  */
+#include "symbol/now.h"
 #include "symbol/thread.h"
 #include "tree/core/tree_internal.h"
 
@@ -76,12 +77,8 @@ static void serve(struct uft_tree *t)
 /* Waits for a request. Without targets the session has nothing to wait for; without a tracer no data comes. */
 static void wait_asked(struct uft_tree *t)
 {
-	struct timespec until;
+	const struct timespec until = clock_in(CLOCK_MONOTONIC, IDLE_MS * 1000000ull);
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += IDLE_MS * 1000000l;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&t->lock);
 	if (!t->first && !t->ending && (t->is_busy || t->fresh))
 		pthread_cond_timedwait(&t->asked, &t->lock, &until);
@@ -254,9 +251,9 @@ int uft_tree_end_together(struct uft_tree *t, struct uft_error *err)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static void on_warning(void *arg, const char *text)
+void tree_warn(void *tree, const char *text)
 {
-	struct uft_tree *t = arg;
+	struct uft_tree *t = tree;
 
 	if (t->opts.warning)
 		t->opts.warning(t->opts.arg, text);
@@ -272,7 +269,7 @@ static void on_told(void *arg, const struct uft_told_event *e)
 static void on_fault(void *arg, pid_t pid, const char *text)
 {
 	(void)pid;
-	on_warning(arg, text);
+	tree_warn(arg, text);
 }
 
 static void on_events_found(void *arg, const struct uft_event_type *const *type, uint32_t n)
@@ -293,7 +290,7 @@ static void on_slice_begin(void *arg, uint32_t slice, pid_t pid, pid_t ppid, con
 	ret = uft_live_slice(t->instances->live, slice, img);
 	if (ret) {
 		snprintf(text, sizeof(text), "the events of process %d are lost: %s", pid, strerror(-ret));
-		on_warning(arg, text);
+		tree_warn(arg, text);
 	}
 }
 
@@ -322,7 +319,7 @@ static void on_outer(void *arg, uint32_t slice, pid_t tid, pid_t outer)
 	struct uft_tree *t = arg;
 
 	if (uft_live_outer(t->instances->live, slice, (uint32_t)tid, (uint32_t)outer))
-		on_warning(arg, "no memory to tell the tasks of another pid namespace: set_event_pid misses some");
+		tree_warn(arg, "no memory to tell the tasks of another pid namespace: set_event_pid misses some");
 }
 
 static int start_owner(struct uft_tree *t)
@@ -373,7 +370,7 @@ int tree_create(const struct uft_tree_opts *opts, const struct tree_table *table
 		.emulator = opts->emulator, .nexch = opts->emulator ? EMULATED_RINGS : 0,
 	};
 	struct uft_session_events ev = {
-		.warning = on_warning, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task,
+		.warning = tree_warn, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task,
 		.outer = on_outer,
 		.told = on_told, .events_found = on_events_found,
 		.fault = on_fault,
@@ -453,14 +450,9 @@ int uft_tree_launch(struct uft_tree *t, char *const argv[], pid_t *pid, struct u
 
 int uft_tree_wait(struct uft_tree *t, int timeout_ms)
 {
-	struct timespec until;
+	const struct timespec until = clock_in(CLOCK_MONOTONIC, timeout_ms < 0 ? 0 : (uint64_t)timeout_ms * 1000000);
 	int status, late = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += timeout_ms / 1000;
-	until.tv_nsec += timeout_ms % 1000 * 1000000l;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&t->lock);
 	while (t->status < 0 && !t->ending && !late) {
 		if (timeout_ms < 0)

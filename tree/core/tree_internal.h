@@ -30,6 +30,8 @@ void text_printf(struct tree_text *x, const char *fmt, ...) __attribute__((forma
  * -EINVAL, -ERANGE.
  */
 int text_number(const char *p, size_t n, int base, uint64_t *out);
+/* The same, base 10; -EINVAL: not from @least to @most. */
+int text_number_in(const char *p, size_t n, uint64_t least, uint64_t most, uint64_t *out);
 /* @p without blanks around it. */
 void text_strip(const char **p, size_t *n);
 
@@ -88,11 +90,9 @@ struct tree_part {
 /* Commands of functions; ops.c joins their ops with those of the tracers. */
 struct command_ops {
 	int (*waits)(const struct instance *in, const struct settings *set);	/* records are looked at for commands */
-	/* appends the functions that have a command; ends the text */
-	int (*put_words)(const struct instance *in, const char *before, struct tree_text *words);
+	/* appends the functions that have a command, or whose stacks are wanted; ends the text */
+	int (*put_words)(const struct instance *in, const char *before, int of_stacks, struct tree_text *words);
 	int (*has_stacks)(const struct instance *in);	/* it has stacktrace, also if that has no count left */
-	/* appends the functions whose stacks are wanted */
-	int (*put_stack_words)(const struct instance *in, struct tree_text *words);
 	int (*wants_event_stacks)(const struct instance *in);	/* a trigger of an event needs its stack */
 	/* triggers of events switch the graph: struct uft_ops; 0: none */
 	uint32_t (*graph_turn)(const struct instance *in);
@@ -387,6 +387,7 @@ void stack_free(struct uft_tree *t);
 /* trace_clock.c: records have the time of another clock from now on */
 #define CLOCK_COUNTER	2	/* the kernel's place of counter */
 void clock_apply(struct instance *in, uint32_t clock);
+void tree_warn(void *tree, const char *text);	/* to the user of the tree */
 void tree_clear(struct instance *in, uint32_t cpu);	/* the owner: a cpu's buffer, or UFT_LIVE_ALL */
 void tree_pull(struct uft_tree *t);		/* the owner: drains the rings */
 void tree_pull_all(struct uft_tree *t);		/* the same, and takes the events that histograms made */
@@ -442,11 +443,8 @@ int trigger_wants_event_stacks(const struct instance *in);	/* and one of them ne
 uint32_t trigger_graph_turn(const struct instance *in);
 size_t trigger_put_wants(const struct instance *in, const struct settings *set, uint32_t event,
 			 struct uft_event_want *want);
-/* of the functions that have one; ends the text */
-int trigger_put_words(const struct instance *in, const char *before, struct tree_text *words);
+int trigger_put_words(const struct instance *in, const char *before, int of_stacks, struct tree_text *words);
 int trigger_has_stacks(const struct instance *in);	/* it has stacktrace, also if that has no count left */
-/* of the functions whose stacks are wanted */
-int trigger_put_stack_words(const struct instance *in, struct tree_text *words);
 int trigger_switches(const struct instance *in, uint32_t event);	/* functions switch the type of this place */
 int trigger_switches_any(const struct instance *in);
 /* adds the types that functions switch; 0, -ENOMEM */

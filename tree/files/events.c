@@ -351,10 +351,8 @@ ssize_t store_events_enable(struct uft_handle *h, const char *p, size_t n)
 	const struct uft_event_table *types = tree_types(h->t);
 	struct uft_event_set events = { NULL, 0 };
 	uint64_t on;
-	int ret = text_number(p, n, 10, &on);
+	int ret = text_number_in(p, n, 0, 1, &on);
 
-	if (!ret && on > 1)
-		ret = -EINVAL;
 	ret = ret ? ret : events_on(h->at.in, &events);
 	for (uint32_t i = 0; i < uft_event_table_count(types) && !ret; i++)
 		if (is_about(&h->at, uft_event_table_at(types, i)))

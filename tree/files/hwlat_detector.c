@@ -45,20 +45,16 @@ int show_hwlat_window(const struct place *at, struct tree_text *out)
 ssize_t store_hwlat_width(struct uft_handle *h, const char *p, size_t n)
 {
 	struct settings set = h->at.in->set;
-	int ret = text_number(p, n, 10, &set.hwlat.width_us);
+	int ret = text_number_in(p, n, 1, window_us(&set), &set.hwlat.width_us);
 
-	if (!ret && (!set.hwlat.width_us || set.hwlat.width_us > window_us(&set)))
-		ret = -EINVAL;
 	return store_settings(h, &set, ret, n);
 }
 
 ssize_t store_hwlat_window(struct uft_handle *h, const char *p, size_t n)
 {
 	struct settings set = h->at.in->set;
-	int ret = text_number(p, n, 10, &set.hwlat.window_us);
+	int ret = text_number_in(p, n, width_us(&set), MAX_US, &set.hwlat.window_us);
 
-	if (!ret && (set.hwlat.window_us < width_us(&set) || set.hwlat.window_us > MAX_US))
-		ret = -EINVAL;
 	return store_settings(h, &set, ret, n);
 }
 

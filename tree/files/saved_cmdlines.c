@@ -25,10 +25,10 @@ int show_saved_cmdlines_size(const struct place *at, struct tree_text *out)
 ssize_t store_saved_cmdlines_size(struct uft_handle *h, const char *p, size_t n)
 {
 	uint64_t size = 0;
-	int ret = text_number(p, n, 10, &size);
+	int ret = text_number_in(p, n, 1, 1u << 22, &size);	/* the kernel's: as many as there may be tasks */
 
-	if (ret || !size || size > 1u << 22)	/* the kernel's: as many as there may be tasks */
-		return ret ? ret : -EINVAL;
+	if (ret)
+		return ret;
 	h->t->cmdlines = (uint32_t)size;
 	uft_live_keep_names(h->t->instances->live, h->t->cmdlines);
 	return (ssize_t)n;

@@ -71,18 +71,11 @@ int open_pids(struct uft_handle *h)
 	return 0;
 }
 
-static int is_attached(const struct uft_tree *t, uint32_t pid)
+/* @named 0: for any number of the list. */
+static int is_attached(const struct uft_tree *t, uint32_t pid, uint32_t named)
 {
 	for (size_t i = 0; i < t->nattached; i++)
-		if (t->attached[i].pid == pid)
-			return 1;
-	return 0;
-}
-
-static int is_attached_for(const struct uft_tree *t, uint32_t pid, uint32_t named)
-{
-	for (size_t i = 0; i < t->nattached; i++)
-		if (t->attached[i].pid == pid && t->attached[i].named == named)
+		if (t->attached[i].pid == pid && (!named || t->attached[i].named == named))
 			return 1;
 	return 0;
 }
@@ -108,7 +101,7 @@ static int attach(struct uft_tree *t, uint32_t named)
 	if (ret)
 		t->refused = err;
 	/* noted already: it was detached by hand meanwhile */
-	if ((!ret || (ret == -EEXIST && is_attached(t, pid))) && !is_attached_for(t, pid, named))
+	if ((!ret || (ret == -EEXIST && is_attached(t, pid, 0))) && !is_attached(t, pid, named))
 		t->attached[t->nattached++] = (struct attached){ pid, named };
 	return !ret ? 1 : ret == -EEXIST || ret == -ESRCH ? 0 : ret;
 }
@@ -139,7 +132,7 @@ static void leave(struct instance *in, enum pid_list which, const struct pids *l
 		if (is_listed(in, which, list, a.named))
 			continue;
 		t->attached[i] = t->attached[--t->nattached];
-		if (!is_attached(t, a.pid) && uft_session_detach(t->session, (pid_t)a.pid) == -EBUSY)
+		if (!is_attached(t, a.pid, 0) && uft_session_detach(t->session, (pid_t)a.pid) == -EBUSY)
 			t->attached[t->nattached++] = a;
 		else
 			i--;

@@ -15,29 +15,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_fields(const struct uft_synth *s, struct tree_text *out)
+static int put_all(const struct place *at, const char *before, struct tree_text *out)
 {
-	for (uint32_t i = 0; i < s->nfields; i++)
-		text_printf(out, "%s%s %s", i ? "; " : "", s->field[i].type, s->field[i].name);
-	text_printf(out, "\n");
+	for (const struct uft_synth *s = at->t->synths.first; s; s = s->next) {
+		text_printf(out, "%s%s\t", before, s->name);
+		for (uint32_t i = 0; i < s->nfields; i++)
+			text_printf(out, "%s%s %s", i ? "; " : "", s->field[i].type, s->field[i].name);
+		text_printf(out, "\n");
+	}
+	return 0;
 }
 
 int show_synthetic_events(const struct place *at, struct tree_text *out)
 {
-	for (const struct uft_synth *s = at->t->synths.first; s; s = s->next) {
-		text_printf(out, "%s\t", s->name);
-		put_fields(s, out);
-	}
-	return 0;
+	return put_all(at, "", out);
 }
 
 int show_dynamic_events(const struct place *at, struct tree_text *out)
 {
-	for (const struct uft_synth *s = at->t->synths.first; s; s = s->next) {
-		text_printf(out, "s:synthetic/%s\t", s->name);
-		put_fields(s, out);
-	}
-	return 0;
+	return put_all(at, "s:synthetic/", out);
 }
 
 /* ---- Removing -------------------------------------------------------------------------------- */

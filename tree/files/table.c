@@ -249,7 +249,6 @@ static const struct tree_part parts[] = {
 
 static const struct command_ops commands = {
 	.waits = trigger_waits, .put_words = trigger_put_words, .has_stacks = trigger_has_stacks,
-	.put_stack_words = trigger_put_stack_words,
 	.wants_event_stacks = trigger_wants_event_stacks, .graph_turn = trigger_graph_turn,
 	.put_wants = trigger_put_wants,
 	.switches = trigger_switches, .switches_any = trigger_switches_any, .needs = trigger_wants_event,

@@ -69,10 +69,8 @@ int show_option(const struct place *at, struct tree_text *out)
 ssize_t store_option(struct uft_handle *h, const char *p, size_t n)
 {
 	uint64_t on;
-	int ret = text_number(p, n, 10, &on);
+	int ret = text_number_in(p, n, 0, 1, &on);
 
-	if (!ret && on > 1)
-		ret = -EINVAL;
 	if (!option_row(h->at.index)) {
 		h->wrong = "No meaning for processes";
 		ret = -EINVAL;

@@ -125,10 +125,8 @@ int show_tracing_thresh(const struct place *at, struct tree_text *out)
 ssize_t store_tracing_thresh(struct uft_handle *h, const char *p, size_t n)
 {
 	struct settings set = h->at.in->set;
-	int ret = text_number(p, n, 10, &set.thresh_us);
+	int ret = text_number_in(p, n, 0, UINT64_MAX / 1000, &set.thresh_us);
 
-	if (!ret && set.thresh_us > UINT64_MAX / 1000)
-		ret = -EINVAL;
 	return store_settings(h, &set, ret, n);
 }
 
@@ -157,10 +155,8 @@ int show_tracing_max_latency(const struct place *at, struct tree_text *out)
 ssize_t store_tracing_max_latency(struct uft_handle *h, const char *p, size_t n)
 {
 	uint64_t us = 0;
-	int ret = text_number(p, n, 10, &us);
+	int ret = text_number_in(p, n, 0, UINT64_MAX / 1000, &us);
 
-	if (!ret && us > UINT64_MAX / 1000)
-		ret = -EINVAL;
 	if (ret)
 		return ret;
 	h->at.in->set.max_latency_us = us;
@@ -178,10 +174,8 @@ ssize_t store_max_graph_depth(struct uft_handle *h, const char *p, size_t n)
 {
 	struct settings set = h->at.in->set;
 	uint64_t depth = 0;
-	int ret = text_number(p, n, 10, &depth);
+	int ret = text_number_in(p, n, 0, UINT32_MAX, &depth);
 
-	if (!ret && depth > UINT32_MAX)
-		ret = -EINVAL;
 	set.max_depth = (uint32_t)depth;
 	return store_settings(h, &set, ret, n);
 }
@@ -198,10 +192,8 @@ int show_sysprof_sample_period(const struct place *at, struct tree_text *out)
 ssize_t store_sysprof_sample_period(struct uft_handle *h, const char *p, size_t n)
 {
 	struct settings set = h->at.in->set;
-	int ret = text_number(p, n, 10, &set.sample_us);
+	int ret = text_number_in(p, n, 0, UINT32_MAX, &set.sample_us);
 
-	if (!ret && set.sample_us > UINT32_MAX)
-		ret = -EINVAL;
 	set.sample_us = set.sample_us < SAMPLE_US_MIN ? SAMPLE_US_MIN : set.sample_us;
 	return store_settings(h, &set, ret, n);
 }
@@ -234,10 +226,8 @@ ssize_t store_buffer_size_kb(struct uft_handle *h, const char *p, size_t n)
 	struct instance *in = h->at.in;
 	struct settings set = in->set;
 	uint64_t kb = 0;
-	int ret = text_number(p, n, 10, &kb);
+	int ret = text_number_in(p, n, 1, UINT64_MAX / 2048, &kb);
 
-	if (!ret && (!kb || kb > UINT64_MAX / 2048))
-		ret = -EINVAL;
 	kb = kb <= 2 * in->subbuf_kb ? 2 * in->subbuf_kb : (kb + in->subbuf_kb - 1) / in->subbuf_kb * in->subbuf_kb;
 	set.buffer_kb = kb;
 	if (!ret && !is_cpu)
@@ -276,10 +266,10 @@ ssize_t store_buffer_subbuf_size_kb(struct uft_handle *h, const char *p, size_t 
 {
 	uint32_t size = SUBBUF_MIN_KB;
 	uint64_t kb = 0;
-	int ret = text_number(p, n, 10, &kb);
+	int ret = text_number_in(p, n, 1, SUBBUF_MAX_KB, &kb);
 
-	if (ret || !kb || kb > SUBBUF_MAX_KB)
-		return ret ? ret : -EINVAL;
+	if (ret)
+		return ret;
 	while (size < kb)
 		size *= 2;
 	if (size == h->at.in->subbuf_kb)
@@ -298,10 +288,10 @@ int show_buffer_percent(const struct place *at, struct tree_text *out)
 ssize_t store_buffer_percent(struct uft_handle *h, const char *p, size_t n)
 {
 	uint64_t percent = 0;
-	int ret = text_number(p, n, 10, &percent);
+	int ret = text_number_in(p, n, 0, 100, &percent);
 
-	if (ret || percent > 100)
-		return ret ? ret : -EINVAL;
+	if (ret)
+		return ret;
 	h->at.in->buffer_percent = (uint32_t)percent;
 	handle_wake_all(h->t);
 	return (ssize_t)n;

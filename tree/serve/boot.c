@@ -52,14 +52,6 @@ int uft_tree_put(struct uft_tree *t, const char *file, const char *text, size_t 
 
 struct expected { struct uft_tree *t; struct uft_object *obj; };
 
-static void say_refused(void *arg, const char *text)
-{
-	struct uft_tree *t = arg;
-
-	if (t->opts.warning)
-		t->opts.warning(t->opts.arg, text);
-}
-
 static int expect_job(void *arg)
 {
 	struct expected *x = arg;
@@ -70,7 +62,7 @@ static int expect_job(void *arg)
 	if (ret)
 		return ret;
 	type = calloc(found.nevents + 1, sizeof(*type));
-	ret = type ? uft_found_events_add(tree_types(x->t), x->obj, &found, type, say_refused, x->t) : -ENOMEM;
+	ret = type ? uft_found_events_add(tree_types(x->t), x->obj, &found, type, tree_warn, x->t) : -ENOMEM;
 	if (!ret && found.nevents)
 		each_part(x->t, types_found, x->t, type, found.nevents);
 	free(type);
@@ -158,16 +150,28 @@ int uft_tree_put_event(struct uft_tree *t, const char *word, struct uft_error *e
 	return uft_tree_put(t, "set_event", text, strlen(text), err);
 }
 
-static int put_events(struct uft_tree *t, const char *file, const char *value, struct uft_error *err)
+/* Calls @put for each word between commas, which it may change. */
+static int put_words(struct uft_tree *t, const char *value, struct uft_error *err,
+		     int (*put)(struct uft_tree *t, char *word, struct uft_error *err))
 {
 	char *copy = strdup(value), *rest = NULL;
 	int ret = copy ? *value ? 0 : uft_fail(err, -EINVAL, "a value is missing") : -ENOMEM;
 
-	(void)file;
 	for (char *word = copy ? strtok_r(copy, ",", &rest) : NULL; word && !ret; word = strtok_r(NULL, ",", &rest))
-		ret = uft_tree_put_event(t, word, err);
+		ret = put(t, word, err);
 	free(copy);
 	return ret;
+}
+
+static int put_event(struct uft_tree *t, char *word, struct uft_error *err)
+{
+	return uft_tree_put_event(t, word, err);
+}
+
+static int put_events(struct uft_tree *t, const char *file, const char *value, struct uft_error *err)
+{
+	(void)file;
+	return put_words(t, value, err, put_event);
 }
 
 int uft_tree_put_of_events(struct uft_tree *t, const char *word, const char *file, const char *text,
@@ -195,23 +199,20 @@ int uft_tree_put_of_events(struct uft_tree *t, const char *word, const char *fil
 }
 
 /* EVENT.TRIGGER */
+static int put_trigger(struct uft_tree *t, char *word, struct uft_error *err)
+{
+	char *trigger = strchr(word, '.');
+
+	if (!trigger)
+		return uft_fail(err, -EINVAL, "'%s' is not EVENT.TRIGGER", word);
+	*trigger++ = '\0';
+	return uft_tree_put_of_events(t, word, "trigger", trigger, err);
+}
+
 static int put_triggers(struct uft_tree *t, const char *file, const char *value, struct uft_error *err)
 {
-	char *copy = strdup(value), *rest = NULL;
-	int ret = copy ? *value ? 0 : uft_fail(err, -EINVAL, "a value is missing") : -ENOMEM;
-
 	(void)file;
-	for (char *word = copy ? strtok_r(copy, ",", &rest) : NULL; word && !ret; word = strtok_r(NULL, ",", &rest)) {
-		char *trigger = strchr(word, '.');
-
-		if (!trigger)
-			ret = uft_fail(err, -EINVAL, "'%s' is not EVENT.TRIGGER", word);
-		else
-			*trigger++ = '\0';
-		ret = ret ? ret : uft_tree_put_of_events(t, word, "trigger", trigger, err);
-	}
-	free(copy);
-	return ret;
+	return put_words(t, value, err, put_trigger);
 }
 
 /* ---- The text -------------------------------------------------------------------------------- */

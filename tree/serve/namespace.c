@@ -76,14 +76,15 @@ int uft_namespace_enter(struct uft_error *err)
 	return 0;
 }
 
-static int is_mounted(const char *dir, const char *type)
+int uft_mount_exists(const char *dir, const char *name, const char *type)
 {
 	FILE *f = setmntent("/proc/self/mounts", "re");
 	struct mntent *m;
 	int found = 0;
 
 	while (f && !found && (m = getmntent(f)))
-		found = strcmp(m->mnt_dir, dir) == 0 && strcmp(m->mnt_type, type) == 0;
+		found = (!dir || !strcmp(m->mnt_dir, dir)) && (!name || !strcmp(m->mnt_fsname, name)) &&
+			(!type || !strcmp(m->mnt_type, type));
 	if (f)
 		endmntent(f);
 	return found;
@@ -164,12 +165,12 @@ int uft_namespace_mount(struct uft_tree *t, struct uft_fuse **out, struct uft_er
 
 	if (stat(TRACING, &st) < 0)
 		return uft_fail(err, -ENOENT, "this kernel has no " TRACING " to stand in for; use uft mount DIR");
-	if (!is_mounted(TRACING, "tracefs"))
+	if (!uft_mount_exists(TRACING, NULL, "tracefs"))
 		(void)!mount("nodev", TRACING, "tracefs", 0, NULL);
 	ret = uft_fuse_start(t, TRACING, &opts, out, err);
 	if (ret < 0)
 		return ret;
-	if (!is_mounted(DEBUG, "debugfs"))
+	if (!uft_mount_exists(DEBUG, NULL, "debugfs"))
 		(void)!mount("nodev", DEBUG, "debugfs", 0, NULL);
 	(void)!mount(TRACING, DEBUG "/tracing", NULL, MS_BIND, NULL);
 	lend();

@@ -15,4 +15,7 @@ int uft_namespace_enter(struct uft_error *err);
  */
 int uft_namespace_mount(struct uft_tree *t, struct uft_fuse **out, struct uft_error *err);
 
+/* Is there a mount of @name and @type at @dir? NULL: any. */
+int uft_mount_exists(const char *dir, const char *name, const char *type);
+
 #endif

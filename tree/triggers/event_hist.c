@@ -75,11 +75,7 @@ void event_hist_place(struct instance *in, struct event_trigger *v)
 /* Do events pause or resume a histogram (enable_hist, disable_hist)? Then the clock of each event decides. */
 static int is_switched_by_events(const struct triggers *g, uint32_t event)
 {
-	for (uint32_t i = 0; i < g->nof; i++)
-		for (const struct event_trigger *v = g->of[i]; v; v = v->next)
-			if ((v->action == EVT_ENABLE_HIST || v->action == EVT_DISABLE_HIST) && v->target == event)
-				return 1;
-	return 0;
+	return event_trigger_has(g, EVT_ENABLE_HIST, EVT_DISABLE_HIST, event);
 }
 
 int event_hist_is_counted(const struct instance *in, const struct settings *set, const struct event_trigger *v)

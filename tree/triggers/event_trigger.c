@@ -163,11 +163,7 @@ size_t trigger_put_wants(const struct instance *in, const struct settings *set, 
 
 int event_trigger_switches(const struct triggers *g, uint32_t event)
 {
-	for (uint32_t i = 0; i < g->nof; i++)
-		for (const struct event_trigger *v = g->of[i]; v; v = v->next)
-			if ((v->action == EVT_ENABLE || v->action == EVT_DISABLE) && v->target == event)
-				return 1;
-	return 0;
+	return event_trigger_has(g, EVT_ENABLE, EVT_DISABLE, event);
 }
 
 /* ---- Lost events ------------------------------------------------------------------------------ */

@@ -54,4 +54,14 @@ int event_hist_is_counted(const struct instance *in, const struct settings *set,
 void event_hist_collect(struct instance *in);	/* adds what targets have counted until now */
 void event_hist_free(struct event_trigger *v);
 
+/* Is one of these actions for @target? */
+static inline int event_trigger_has(const struct triggers *g, unsigned action, unsigned other, uint32_t target)
+{
+	for (uint32_t i = 0; i < g->nof; i++)
+		for (const struct event_trigger *v = g->of[i]; v; v = v->next)
+			if ((v->action == action || v->action == other) && v->target == target)
+				return 1;
+	return 0;
+}
+
 #endif

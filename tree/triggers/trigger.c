@@ -411,16 +411,6 @@ int trigger_has_functions(const struct instance *in)
 	return in->triggers && in->triggers->n;
 }
 
-int trigger_put_words(const struct instance *in, const char *before, struct tree_text *words)
-{
-	const struct triggers *g = in->triggers;
-
-	for (size_t i = 0; g && i < g->n; i++)
-		text_printf(words, "%s%s\n", before, g->v[i].func);
-	text_put(words, "", 1);
-	return words->error;
-}
-
 /* Does the command need the stack of the function? */
 static int wants_stack(const struct trigger *v)
 {
@@ -432,13 +422,13 @@ int trigger_has_stacks(const struct instance *in)
 	return in->triggers && (trigger_count(in->triggers, 2 * STACK) || trigger_count(in->triggers, 2 * STACK + 1));
 }
 
-int trigger_put_stack_words(const struct instance *in, struct tree_text *words)
+int trigger_put_words(const struct instance *in, const char *before, int of_stacks, struct tree_text *words)
 {
 	const struct triggers *g = in->triggers;
 
 	for (size_t i = 0; g && i < g->n; i++)
-		if (wants_stack(&g->v[i]))
-			text_printf(words, "%s\n", g->v[i].func);
+		if (!of_stacks || wants_stack(&g->v[i]))
+			text_printf(words, "%s%s\n", before, g->v[i].func);
 	text_put(words, "", 1);
 	return words->error;
 }
