@@ -159,19 +159,6 @@ static unsigned callee_exports(const struct callees *c, const struct elf_symtab 
 	return names >> CALLEE_NAME_SHIFT;
 }
 
-static int callee_defines(const struct elf_symtab *t, const char *name)
-{
-	Elf64_Sym s;
-	size_t i;
-
-	for (i = 1; i < t->n; i++) {
-		elf_sym(t, i, &s);
-		if (s.st_shndx != SHN_UNDEF && !strcmp(elf_sym_name(t, &s), name))
-			return 1;
-	}
-	return 0;
-}
-
 /* Reads the GOT slots that the dynamic linker fills with mcount or __fentry__. */
 static void callee_read_slots(struct callees *c)
 {
@@ -228,7 +215,7 @@ void callees_init(struct callees *c, struct uft_object *obj)
 	callee_read_notes(c, &names);
 	elf_symtab_find(v, SHT_SYMTAB, &t);
 	callee_read_symbols(c, &v->dyn, &names);
-	names.is_libc = names.has_monstartup && callee_defines(&v->dyn, "__monstartup");
+	names.is_libc = names.has_monstartup && elf_symtab_has(&v->dyn, "__monstartup", 1);
 	if (t.n) {
 		c->nfuncsyms = 0;
 		callee_read_symbols(c, &t, &names);
@@ -241,8 +228,8 @@ void callees_init(struct callees *c, struct uft_object *obj)
 	/*
 	 * It defines libc's mcount and the functions of -finstrument-functions, but is not libc: uftrace's libmcount.
 	 */
-	obj->is_tracer = names.is_libc && !callee_defines(&v->dyn, "__libc_start_main") &&
-			 callee_defines(&v->dyn, "__cyg_profile_func_enter");
+	obj->is_tracer = names.is_libc && !elf_symtab_has(&v->dyn, "__libc_start_main", 1) &&
+			 elf_symtab_has(&v->dyn, "__cyg_profile_func_enter", 1);
 	callee_read_slots(c);
 	c->has_any = c->nfunc || c->ngot || c->is_stripped_static;
 	c->has_gmon = names.has_monstartup && !names.has_archive && !names.is_libc;

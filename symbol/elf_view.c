@@ -120,6 +120,18 @@ const char *elf_sym_name(const struct elf_symtab *t, const Elf64_Sym *s)
 	return s->st_name < t->str.len ? t->str.s + s->st_name : "";
 }
 
+int elf_symtab_has(const struct elf_symtab *t, const char *name, int is_defined)
+{
+	Elf64_Sym s;
+
+	for (size_t i = 1; i < t->n; i++) {
+		elf_sym(t, i, &s);
+		if (!is_defined == (s.st_shndx == SHN_UNDEF) && !strcmp(elf_sym_name(t, &s), name))
+			return 1;
+	}
+	return 0;
+}
+
 const char *elf_sym_version(struct elf_view *v, size_t i)
 {
 	uint64_t need = v->verneed;

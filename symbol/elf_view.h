@@ -120,6 +120,8 @@ static inline int elf_sym_is_func(const Elf64_Sym *s)
 }
 
 const char *elf_sym_name(const struct elf_symtab *t, const Elf64_Sym *s);	/* "" without a name */
+/* Has the table a symbol of this name, defined or not? */
+int elf_symtab_has(const struct elf_symtab *t, const char *name, int is_defined);
 static inline void elf_rela(const struct elf_relocs *t, size_t i, Elf64_Rela *out)
 {
 	memcpy(out, t->rela + i * sizeof(*out), sizeof(*out));

@@ -127,21 +127,25 @@ static int index_times(const struct uft_image *img, struct image_index *index, u
 
 /* ---- Addresses and objects ------------------------------------------------------------------- */
 
-/* An address may have had several owners: the one still mapped holds, else the last one. */
-static int index_texts(const struct uft_image *img, struct image_index *index)
+size_t image_text_ranges(const struct uft_image *img, struct segment_range *to)
 {
-	struct segment_range *range = malloc((img->nobj + 1ull) * sizeof(*range));
 	size_t n = 0;
-	int ret = range ? 0 : -ENOMEM;
 
-	for (int was_unmapped = 0; was_unmapped < 2 && range; was_unmapped++)
+	for (int was_unmapped = 0; was_unmapped < 2; was_unmapped++)
 		for (uint32_t i = img->nobj; i-- > 0;) {
 			const struct uft_mapped *m = &img->obj[i];
 
 			if (m->obj->type && !m->to_clock == !was_unmapped)
-				range[n++] = (struct segment_range){ m->text_start, m->text_end, i };
+				to[n++] = (struct segment_range){ m->text_start, m->text_end, i };
 		}
-	ret = ret ? ret : segments_make(&index->texts, range, n);
+	return n;
+}
+
+static int index_texts(const struct uft_image *img, struct image_index *index)
+{
+	struct segment_range *range = malloc((img->nobj + 1ull) * sizeof(*range));
+	int ret = range ? segments_make(&index->texts, range, image_text_ranges(img, range)) : -ENOMEM;
+
 	free(range);
 	return ret;
 }

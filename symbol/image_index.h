@@ -31,6 +31,11 @@ static inline const struct image_index *image_index_of(const struct uft_image *i
 	return img->index && img->index->nobj == img->nobj ? img->index : NULL;
 }
 
+/*
+ * The texts of the objects, into @to, which has room for all: those still mapped first. An address may have had several
+ * owners: the one still mapped holds, else the last one. Returns how many.
+ */
+size_t image_text_ranges(const struct uft_image *img, struct segment_range *to);
 uint32_t image_index_find(const struct image_index *index, uint64_t addr, uint64_t clock);
 /* Returns the index of the first of index->copy that may be @obj. */
 uint32_t image_index_copies(const struct image_index *index, const struct uft_object *obj);

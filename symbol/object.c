@@ -391,15 +391,7 @@ int uft_object_exports(struct uft_object *obj, const char *name)
 
 int uft_object_imports(struct uft_object *obj, const char *name)
 {
-	const struct elf_symtab *t = &object_priv(obj)->view.dyn;
-	Elf64_Sym s;
-
-	for (size_t i = 1; i < t->n; i++) {
-		elf_sym(t, i, &s);
-		if (s.st_shndx == SHN_UNDEF && !strcmp(elf_sym_name(t, &s), name))
-			return 1;
-	}
-	return 0;
+	return elf_symtab_has(&object_priv(obj)->view.dyn, name, 0);
 }
 
 size_t uft_object_landers(struct uft_object *obj, struct uft_range *out, size_t max)

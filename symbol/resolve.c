@@ -25,7 +25,7 @@
 
 #include "symbol/array.h"
 #include "symbol/hash_index.h"
-#include "symbol/image.h"
+#include "symbol/image_index.h"
 #include "symbol/names.h"
 #include "symbol/sorted.h"
 #include "symbol/keyed_hash.h"
@@ -298,21 +298,6 @@ static void res_image_reset(struct res_image *ri)
 	*ri = (struct res_image){ .key = ri->key };
 }
 
-/* An address may have had several owners: the one still mapped holds, else the last one. */
-static size_t res_text_ranges(const struct uft_image *img, struct segment_range *to)
-{
-	size_t n = 0;
-
-	for (int was_unmapped = 0; was_unmapped < 2; was_unmapped++)
-		for (uint32_t i = img->nobj; i-- > 0;) {
-			const struct uft_mapped *m = &img->obj[i];
-
-			if (m->obj->type && !m->to_clock == !was_unmapped)
-				to[n++] = (struct segment_range){ m->text_start, m->text_end, i };
-		}
-	return n;
-}
-
 static size_t res_id_ranges(const struct uft_image *img, struct segment_range *to)
 {
 	size_t n = 0;
@@ -333,7 +318,7 @@ static int res_image_index(struct res_image *ri, const struct uft_image *img)
 	int ret;
 
 	ri->made = malloc((img->nobj + 1ull) * sizeof(*ri->made));
-	ret = !range || !ri->made || segments_make(&ri->texts, range, res_text_ranges(img, range)) ||
+	ret = !range || !ri->made || segments_make(&ri->texts, range, image_text_ranges(img, range)) ||
 	      segments_make(&ri->ids, range, res_id_ranges(img, range)) ? -1 : 0;
 	for (uint32_t i = 0; !ret && i < img->nobj; i++)
 		if (!img->obj[i].obj->type)
