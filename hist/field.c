@@ -174,40 +174,6 @@ const char *field_modifier(const struct hist_field *f)
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* The place of a field's bytes; NULL: not within the payload. */
-static const uint8_t *bytes_of(const struct uft_hist_record *rec, const struct uft_event_field *f, size_t *n)
-{
-	uint64_t at = f->offset - UFT_EVENT_COMMON, bytes = f->size;
-	uint32_t where;
-
-	*n = 0;
-	if (at + bytes > rec->bytes)
-		return NULL;
-	if (f->place != UFT_FIELD_FIXED) {
-		memcpy(&where, rec->payload + at, 4);
-		bytes = where >> 16;
-		where &= 0xffff;
-		if (f->place == UFT_FIELD_DATA_LOC && where < UFT_EVENT_COMMON)
-			return NULL;
-		at = f->place == UFT_FIELD_REL_LOC ? at + 4 + where : where - UFT_EVENT_COMMON;
-		if (at + bytes > rec->bytes)
-			return NULL;
-	}
-	*n = bytes;
-	return rec->payload + at;
-}
-
-static uint64_t number_of(const uint8_t *p, size_t n, int is_signed)
-{
-	uint64_t v = 0;
-	unsigned unused;
-
-	n = n > 8 ? 8 : n;
-	memcpy(&v, p, n);
-	unused = (unsigned)(64 - 8 * n);
-	return n && unused && is_signed ? (uint64_t)((int64_t)(v << unused) >> unused) : v;
-}
-
 static uint64_t common_value(const struct uft_hist_record *rec, const struct uft_event_field *f)
 {
 	return f->offset == 4 ? (uint64_t)(int64_t)(int32_t)rec->tid : f->offset ? 0 : rec->type->kernel_id;
@@ -223,12 +189,12 @@ static struct hist_value event_value(const struct uft_hist_record *rec, const st
 		v.number = common_value(rec, f->field);
 		return v;
 	}
-	p = bytes_of(rec, f->field, &n);
+	p = uft_field_bytes(rec->payload, rec->bytes, f->field, &n);
 	if (f->flags & F_STRING) {
 		v.p = p ? (const void *)p : "";
 		v.bytes = p ? strnlen((const char *)p, n) : 0;
 	} else if (p) {
-		v.number = number_of(p, n, f->field->is_signed);
+		v.number = (uint64_t)uft_field_number(p, (uint32_t)n, f->field->is_signed);
 	}
 	return v;
 }
@@ -237,7 +203,7 @@ static struct hist_value stack_field(const struct uft_hist_record *rec, const st
 {
 	struct hist_value v = { 0, NULL, 0 };
 
-	v.p = bytes_of(rec, f, &v.bytes);
+	v.p = uft_field_bytes(rec->payload, rec->bytes, f, &v.bytes);
 	v.bytes = v.bytes < STACK_BYTES ? v.bytes & ~(size_t)7 : STACK_BYTES;
 	return v;
 }

@@ -14,44 +14,9 @@ struct uft_field_value {
 	int64_t number;
 };
 
-/* Returns the bytes of a field, or those that its location word names; NULL: not within the payload. */
 static inline const uint8_t *uft_event_bytes(const struct uft_event *ev, const struct uft_event_field *f, size_t *n)
 {
-	uint64_t at = f->offset - UFT_EVENT_COMMON, bytes = f->size, end = ev->payload_bytes;
-	uint32_t where;
-
-	*n = 0;
-	if (at + bytes > end)
-		return NULL;
-	if (f->place != UFT_FIELD_FIXED) {
-		memcpy(&where, ev->payload + at, 4);
-		bytes = where >> 16;
-		where &= 0xffff;
-		if (f->place == UFT_FIELD_REL_LOC)
-			at += 4ull + where;
-		else if (where < UFT_EVENT_COMMON)
-			return NULL;
-		else
-			at = where - UFT_EVENT_COMMON;
-		if (at + bytes > end)
-			return NULL;
-	}
-	*n = bytes;
-	return ev->payload + at;
-}
-
-static inline int64_t uft_field_number(const uint8_t *p, uint32_t size, int is_signed)
-{
-	uint64_t v = 0;
-	unsigned unused;
-
-	if (size > 8)
-		size = 8;
-	memcpy(&v, p, size);
-	unused = 64 - 8 * size;
-	if (!size || !unused)
-		return (int64_t)v;
-	return is_signed ? (int64_t)(v << unused) >> unused : (int64_t)v;
+	return uft_field_bytes(ev->payload, ev->payload_bytes, f, n);
 }
 
 /* A text ends at its 0 byte, or with its field. */
