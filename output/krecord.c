@@ -259,37 +259,35 @@ static struct rec_common common_of(const struct uft_event *ev, enum krecord_id i
 	};
 }
 
+static int put_whole(struct uft_kbuf *kb, const struct uft_event *ev, const void *rec, uint32_t bytes)
+{
+	void *p;
+	int ret = uft_kbuf_record(kb, ev->ts_ns, bytes, &p);
+
+	if (!ret)
+		memcpy(p, rec, bytes);
+	return ret;
+}
+
 static int put_function(struct uft_kbuf *kb, const struct uft_event *ev, uint64_t ip, uint64_t parent_ip)
 {
 	struct rec_function rec = { common_of(ev, KRECORD_FUNCTION), ip, parent_ip };
-	void *p;
-	int ret = uft_kbuf_record(kb, ev->ts_ns, sizeof(rec), &p);
 
-	if (!ret)
-		memcpy(p, &rec, sizeof(rec));
-	return ret;
+	return put_whole(kb, ev, &rec, sizeof(rec));
 }
 
 static int put_entry(struct uft_kbuf *kb, const struct uft_event *ev, uint64_t ip)
 {
 	struct rec_entry rec = { common_of(ev, KRECORD_ENTRY), ip, ev->depth };
-	void *p;
-	int ret = uft_kbuf_record(kb, ev->ts_ns, sizeof(rec), &p);
 
-	if (!ret)
-		memcpy(p, &rec, sizeof(rec));
-	return ret;
+	return put_whole(kb, ev, &rec, sizeof(rec));
 }
 
 static int put_exit(struct uft_kbuf *kb, const struct uft_event *ev, uint64_t ip)
 {
 	struct rec_exit rec = { common_of(ev, KRECORD_EXIT), ip, ev->depth, 0, ev->ts_ns - ev->duration_ns, ev->ts_ns };
-	void *p;
-	int ret = uft_kbuf_record(kb, ev->ts_ns, sizeof(rec), &p);
 
-	if (!ret)
-		memcpy(p, &rec, sizeof(rec));
-	return ret;
+	return put_whole(kb, ev, &rec, sizeof(rec));
 }
 
 /* @n bytes of text; what does not fit is cut. */
@@ -323,16 +321,6 @@ static struct rec_switch switch_of(const struct uft_event *ev)
 	if (how & UFT_SWITCH_IN)
 		return (struct rec_switch){ common, UINT32_MAX, ev->task->tid, ev->cpu, 255, 255, prio, state };
 	return (struct rec_switch){ common, ev->task->tid, UINT32_MAX, ev->cpu, prio, state, 255, 255 };
-}
-
-static int put_whole(struct uft_kbuf *kb, const struct uft_event *ev, const void *rec, uint32_t bytes)
-{
-	void *p;
-	int ret = uft_kbuf_record(kb, ev->ts_ns, bytes, &p);
-
-	if (!ret)
-		memcpy(p, rec, bytes);
-	return ret;
 }
 
 static int put_mmio(struct uft_kbuf *kb, const struct uft_event *ev)
@@ -408,16 +396,10 @@ static int put_stack(struct uft_kbuf *kb, struct dat_syms *syms, const struct uf
 {
 	uint32_t n = ev->stack->n < 1 + UFT_STACK_MAX ? ev->stack->n : 1 + UFT_STACK_MAX;
 	struct rec_stack rec = { common_of(ev, KRECORD_STACK), n, 0, { 0 } };
-	uint32_t bytes = (uint32_t)offsetof(struct rec_stack, caller) + 8 * n;
-	void *p;
-	int ret;
 
 	for (uint32_t i = 0; i < n; i++)
 		rec.caller[i] = dat_syms_addr(syms, ev->task->image, ev->stack->frame[i].sym);
-	ret = uft_kbuf_record(kb, ev->ts_ns, bytes, &p);
-	if (!ret)
-		memcpy(p, &rec, bytes);
-	return ret;
+	return put_whole(kb, ev, &rec, (uint32_t)offsetof(struct rec_stack, caller) + 8 * n);
 }
 
 /* The id and the data keep their written form; their end is a multiple of 4. */

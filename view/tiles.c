@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "output/export/protobuf.h"
 #include "view/recording_internal.h"
 
 #define TILE_SPANS (1u << 20)
@@ -51,15 +52,6 @@ static void begin_lane(struct tile_out *o, uint32_t lane)
 	o->end = 0;
 }
 
-/* Writes seven bits a byte, the lowest first; the eighth bit is set if more follow. */
-static char *pack(char *p, uint64_t v)
-{
-	for (; v >= 0x80; v >>= 7)
-		*p++ = (char)(v | 0x80);
-	*p++ = (char)v;
-	return p;
-}
-
 /* start relative to the tile (negative: it began before), length, name, calls, fill */
 static void put_span(void *arg, uint32_t lane, const struct lod_span *s)
 {
@@ -83,9 +75,9 @@ static void put_span(void *arg, uint32_t lane, const struct lod_span *s)
 	p = json_room(o->packed, PACKED_ROOM);
 	if (!p)
 		return;
-	p = pack(p, (uint64_t)at << 1 ^ (uint64_t)(at >> 63));
+	p = pb_put_varint(p, (uint64_t)at << 1 ^ (uint64_t)(at >> 63));
 	for (size_t i = 1; i < sizeof(v) / sizeof(v[0]); i++)
-		p = pack(p, v[i]);
+		p = pb_put_varint(p, v[i]);
 	o->packed->n = (size_t)(p - o->packed->p);
 }
 

@@ -52,16 +52,6 @@ struct otlp {
 	struct utf8_text text;
 };
 
-static void add_text(struct otlp *o, struct pb *to, uint32_t field, const char *s)
-{
-	const char *clean = utf8_clean(&o->text, s);
-
-	if (clean)
-		pb_bytes(to, field, clean, strlen(clean));
-	else
-		to->error = -ENOMEM;
-}
-
 /* An attribute of @to: the text, or, if that is NULL, the number as a @kind. */
 static void add_attribute(struct otlp *o, struct pb *to, uint32_t field, const char *key, const char *text,
 			  uint32_t kind, uint64_t v)
@@ -69,7 +59,7 @@ static void add_attribute(struct otlp *o, struct pb *to, uint32_t field, const c
 	o->part.n = o->value.n = 0;
 	pb_bytes(&o->part, KEY, key, strlen(key));
 	if (text)
-		add_text(o, &o->value, VALUE_STRING, text);
+		pb_text(&o->value, VALUE_STRING, text, &o->text);
 	else
 		pb_uint(&o->value, kind, v);
 	pb_message(&o->part, VALUE, &o->value);
@@ -130,7 +120,7 @@ static int flush(struct otlp *o, struct lane *l)
 	m->n = 0;
 	pb_message(m, RESOURCE_SPANS_RESOURCE, &o->span);
 	o->part.n = 0;
-	add_text(o, &o->part, SCOPE_NAME, "uft");
+	pb_text(&o->part, SCOPE_NAME, "uft", &o->text);
 	o->span.n = 0;
 	pb_message(&o->span, SCOPE_SPANS_SCOPE, &o->part);
 	pb_varint(m, RESOURCE_SPANS_SCOPE_SPANS << 3 | 2);
@@ -169,7 +159,7 @@ static void begin_span(struct otlp *o, uint64_t root, uint64_t id, const char *n
 	o->span.n = 0;
 	add_trace_id(o, root);
 	add_id(&o->span, SPAN_ID, id);
-	add_text(o, &o->span, SPAN_NAME, name);
+	pb_text(&o->span, SPAN_NAME, name, &o->text);
 	pb_uint(&o->span, SPAN_KIND, KIND_INTERNAL);
 	pb_fixed64(&o->span, SPAN_BEGIN, o->epoch_ns + begin_ns);
 	pb_fixed64(&o->span, SPAN_END, o->epoch_ns + end_ns);
@@ -281,7 +271,7 @@ static int event(void *ctx, const struct uft_task *task, const struct nest_call 
 	p->n++;
 	o->message.n = 0;
 	pb_fixed64(&o->message, EVENT_TIME, o->epoch_ns + ns);
-	add_text(o, &o->message, EVENT_NAME, name);
+	pb_text(&o->message, EVENT_NAME, name, &o->text);
 	add_fields(o, &o->message, EVENT_ATTRIBUTE, e);
 	pb_message(&p->events, SPAN_EVENT, &o->message);
 	return p->events.error;

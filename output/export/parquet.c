@@ -376,7 +376,7 @@ static void add_chunk(struct pb *b, const struct column *column, const struct ch
 	if (is_name)
 		thrift_value(b, ENCODING_DICTIONARY);
 	thrift_list(b, &last, 3, THRIFT_BINARY, 1);
-	thrift_bytes(b, column->name, strlen(column->name));
+	pb_counted(b, column->name, strlen(column->name));
 	thrift_int(b, &last, 4, THRIFT_I32, CODEC_ZSTD);
 	thrift_int(b, &last, 5, THRIFT_I64, nrows);
 	thrift_int(b, &last, 6, THRIFT_I64, c->raw);

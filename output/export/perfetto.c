@@ -79,16 +79,6 @@ static int put_packet(struct perfetto *p)
 	return 0;
 }
 
-static void add_text(struct perfetto *p, struct pb *to, uint32_t field, const char *s)
-{
-	const char *clean = utf8_clean(&p->text, s);
-
-	if (clean)
-		pb_bytes(to, field, clean, strlen(clean));
-	else
-		to->error = -ENOMEM;
-}
-
 static uint64_t uuid_of(const struct uft_task *t)
 {
 	return TASK_UUID + t->index;
@@ -102,7 +92,7 @@ static int describe(struct perfetto *p, const struct uft_task *t)
 	p->part.n = p->inner.n = 0;
 	pb_uint(&p->part, TRACK_UUID, PROCESS_UUID + t->pid);
 	pb_uint(&p->inner, PROCESS_PID, t->pid);
-	add_text(p, &p->inner, PROCESS_NAME, t->program);
+	pb_text(&p->inner, PROCESS_NAME, t->program, &p->text);
 	pb_message(&p->part, TRACK_PROCESS, &p->inner);
 	pb_message(&p->packet, PACKET_TRACK, &p->part);
 	pb_uint(&p->packet, PACKET_SEQUENCE, LOST_SEQUENCE);
@@ -114,7 +104,7 @@ static int describe(struct perfetto *p, const struct uft_task *t)
 	pb_uint(&p->part, TRACK_PARENT, PROCESS_UUID + t->pid);
 	pb_uint(&p->inner, THREAD_PID, t->pid);
 	pb_uint(&p->inner, THREAD_TID, t->tid);
-	add_text(p, &p->inner, THREAD_NAME, t->comm && *t->comm ? t->comm : "?");
+	pb_text(&p->inner, THREAD_NAME, t->comm && *t->comm ? t->comm : "?", &p->text);
 	pb_message(&p->part, TRACK_THREAD, &p->inner);
 	pb_message(&p->packet, PACKET_TRACK, &p->part);
 	pb_uint(&p->packet, PACKET_SEQUENCE, LOST_SEQUENCE + 1 + t->index);
@@ -130,7 +120,7 @@ static int intern(struct perfetto *p, const struct uft_task *t, const struct uft
 {
 	p->part.n = p->inner.n = 0;
 	pb_uint(&p->inner, NAME_ID, (uint64_t)sym->index + 1);
-	add_text(p, &p->inner, NAME_TEXT, sym->name);
+	pb_text(&p->inner, NAME_TEXT, sym->name, &p->text);
 	pb_message(&p->part, INTERNED_EVENT_NAMES, &p->inner);
 	pb_uint(&p->packet, PACKET_SEQUENCE, LOST_SEQUENCE + 1 + t->index);
 	pb_uint(&p->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
@@ -249,7 +239,7 @@ static int describe_lost(struct perfetto *p)
 	p->has_lost_track = 1;
 	p->part.n = 0;
 	pb_uint(&p->part, TRACK_UUID, LOST_UUID);
-	add_text(p, &p->part, TRACK_NAME, "lost records");
+	pb_text(&p->part, TRACK_NAME, "lost records", &p->text);
 	pb_message(&p->packet, PACKET_TRACK, &p->part);
 	pb_uint(&p->packet, PACKET_SEQUENCE, LOST_SEQUENCE);
 	return put_packet(p);
@@ -267,8 +257,8 @@ static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t re
 	p->part.n = p->inner.n = 0;
 	pb_uint(&p->part, EVENT_TYPE, TYPE_INSTANT);
 	pb_uint(&p->part, EVENT_TRACK, task ? uuid_of(task) : LOST_UUID);
-	add_text(p, &p->part, EVENT_NAME, name);
-	add_text(p, &p->inner, ANNOTATION_NAME, "lost");
+	pb_text(&p->part, EVENT_NAME, name, &p->text);
+	pb_text(&p->inner, ANNOTATION_NAME, "lost", &p->text);
 	pb_uint(&p->inner, ANNOTATION_UINT, records);
 	pb_message(&p->part, EVENT_ANNOTATION, &p->inner);
 	pb_uint(&p->packet, PACKET_TIMESTAMP, ns);
@@ -283,9 +273,9 @@ static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t re
 /* A field of a message that has fields for names, texts, signed and unsigned numbers. */
 static void add_field(struct perfetto *p, struct pb *to, const struct export_field *f, const uint32_t number[4])
 {
-	add_text(p, to, number[0], f->name);
+	pb_text(to, number[0], f->name, &p->text);
 	if (f->text)
-		add_text(p, to, number[1], f->text);
+		pb_text(to, number[1], f->text, &p->text);
 	else
 		pb_uint(to, number[f->is_signed ? 2 : 3], f->number);
 }
@@ -298,7 +288,7 @@ static int put_generic(struct perfetto *p, const struct uft_task *t, uint64_t ns
 	struct pb *generic = &p->part, *event = &p->inner, *bundle = &p->bundle;
 
 	generic->n = 0;
-	add_text(p, generic, GENERIC_NAME, e->name);
+	pb_text(generic, GENERIC_NAME, e->name, &p->text);
 	for (uint32_t i = 0; i < e->nfields; i++) {
 		p->inner.n = 0;
 		add_field(p, &p->inner, &e->field[i], number);
@@ -328,8 +318,8 @@ static int event(void *ctx, const struct uft_task *task, const struct nest_call 
 		return ret;
 	p->part.n = 0;
 	pb_uint(&p->part, EVENT_TYPE, TYPE_INSTANT);
-	add_text(p, &p->part, EVENT_CATEGORY, e->system);
-	add_text(p, &p->part, EVENT_NAME, ev->kind == UFT_EV_MARK ? e->text : e->name);
+	pb_text(&p->part, EVENT_CATEGORY, e->system, &p->text);
+	pb_text(&p->part, EVENT_NAME, ev->kind == UFT_EV_MARK ? e->text : e->name, &p->text);
 	for (uint32_t i = 0; i < e->nfields; i++) {
 		p->inner.n = 0;
 		add_field(p, &p->inner, &e->field[i], number);

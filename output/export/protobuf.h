@@ -8,10 +8,12 @@
 #ifndef UFT_OUTPUT_EXPORT_PROTOBUF_H
 #define UFT_OUTPUT_EXPORT_PROTOBUF_H
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "output/export/utf8.h"
 #include "symbol/array.h"
 
 #define PB_VARINT_MAX	10u
@@ -64,16 +66,33 @@ static inline void pb_fixed64(struct pb *b, uint32_t field, uint64_t v)
 	b->n += p ? sizeof(v) : 0;
 }
 
-static inline void pb_bytes(struct pb *b, uint32_t field, const void *data, size_t n)
+/* Bytes without a field: of a list. */
+static inline void pb_counted(struct pb *b, const void *data, size_t n)
 {
 	char *p;
 
-	pb_varint(b, (uint64_t)field << 3 | 2);
 	pb_varint(b, n);
 	p = pb_room(b, n);
 	if (p && n)
 		memcpy(p, data, n);
 	b->n += p ? n : 0;
+}
+
+static inline void pb_bytes(struct pb *b, uint32_t field, const void *data, size_t n)
+{
+	pb_varint(b, (uint64_t)field << 3 | 2);
+	pb_counted(b, data, n);
+}
+
+/* @s in well-formed UTF-8, for which @clean has the memory. */
+static inline void pb_text(struct pb *b, uint32_t field, const char *s, struct utf8_text *clean)
+{
+	const char *text = utf8_clean(clean, s);
+
+	if (text)
+		pb_bytes(b, field, text, strlen(text));
+	else
+		b->error = -ENOMEM;
 }
 
 static inline void pb_message(struct pb *b, uint32_t field, const struct pb *m)

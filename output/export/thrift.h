@@ -41,22 +41,10 @@ static inline void thrift_int(struct pb *b, uint8_t *last, uint8_t field, enum t
 	thrift_value(b, v);
 }
 
-/* Bytes without a field: of a list. */
-static inline void thrift_bytes(struct pb *b, const char *s, size_t n)
-{
-	char *p;
-
-	pb_varint(b, n);
-	p = pb_room(b, n);
-	if (p && n)
-		memcpy(p, s, n);
-	b->n += p ? n : 0;
-}
-
 static inline void thrift_text(struct pb *b, uint8_t *last, uint8_t field, const char *s)
 {
 	thrift_field(b, last, field, THRIFT_BINARY);
-	thrift_bytes(b, s, strlen(s));
+	pb_counted(b, s, strlen(s));
 }
 
 static inline void thrift_list(struct pb *b, uint8_t *last, uint8_t field, enum thrift_type type, uint32_t n)

@@ -119,16 +119,26 @@ static uint32_t func_in(struct agg *to, const struct agg *a, uint32_t func)
 	return made;
 }
 
-static int merge_below(struct agg *to, uint32_t *parent, const struct agg *a, uint32_t i, int is_outer)
+/* The node of @up's function below *parent, with the times of @i. */
+static int merge_caller(struct agg *to, uint32_t *parent, const struct agg *a, uint32_t up, uint32_t i, int is_outer)
 {
-	uint32_t func = func_in(to, a, a->node[i].func), at = func == UINT32_MAX ? func : agg_child(to, *parent, func);
+	uint32_t func = func_in(to, a, a->node[up].func), at = func == UINT32_MAX ? func : agg_child(to, *parent, func);
 
 	if (at == UINT32_MAX)
 		return -ENOMEM;
-	to->node[at].is_group = a->node[i].is_group;
-	to->node[at].is_inlined = a->node[i].is_inlined;
 	*parent = at;
 	return agg_merge(to, at, a, &a->node[i], is_outer);
+}
+
+static int merge_below(struct agg *to, uint32_t *parent, const struct agg *a, uint32_t i, int is_outer)
+{
+	int ret = merge_caller(to, parent, a, i, i, is_outer);
+
+	if (ret)
+		return ret;
+	to->node[*parent].is_group = a->node[i].is_group;
+	to->node[*parent].is_inlined = a->node[i].is_inlined;
+	return 0;
 }
 
 static int make_callees(struct agg *to, const struct agg *a, const uint8_t *match)
@@ -146,17 +156,6 @@ static int make_callees(struct agg *to, const struct agg *a, const uint8_t *matc
 	}
 	free(place);
 	return ret;
-}
-
-/* Adds the times of @i to the node of @up's function below *parent. */
-static int merge_caller(struct agg *to, uint32_t *parent, const struct agg *a, uint32_t up, uint32_t i, int is_outer)
-{
-	uint32_t func = func_in(to, a, a->node[up].func), at = func == UINT32_MAX ? func : agg_child(to, *parent, func);
-
-	if (at == UINT32_MAX)
-		return -ENOMEM;
-	*parent = at;
-	return agg_merge(to, at, a, &a->node[i], is_outer);
 }
 
 static int make_callers(struct agg *to, const struct agg *a, const uint8_t *match)
