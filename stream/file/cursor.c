@@ -14,15 +14,20 @@
 
 #define CUR_POSITION_MAX	(1ull << 62)	/* no recording gets there, and sums cannot overflow */
 
+static void cur_drop(struct cursor *c)
+{
+	free(c->buf);
+	c->pool->bytes -= c->cap;
+	c->buf = c->p = c->lim = c->end = NULL;
+	c->cap = 0;
+}
+
 static void cur_evict(struct cursor *c)
 {
 	/* p as a position, kept in base; lim and end are recomputed by cur_reload() */
 	c->base = cur_position(c);
 	c->is_at_lim = c->p == c->lim;
-	free(c->buf);
-	c->pool->bytes -= c->cap;
-	c->buf = c->p = c->lim = c->end = NULL;
-	c->cap = 0;
+	cur_drop(c);
 	c->is_evicted = 1;
 }
 
@@ -138,10 +143,7 @@ int cur_restore(struct cursor *c, struct rd_block *first, const struct cur_place
 /* Stops at @position, where a live ring may get more bytes. */
 static void cur_pause(struct cursor *c, uint64_t position)
 {
-	free(c->buf);
-	c->pool->bytes -= c->cap;
-	c->buf = c->p = c->lim = c->end = NULL;
-	c->cap = 0;
+	cur_drop(c);
 	c->base = position;
 	c->ncarry = 0;
 }
@@ -261,10 +263,7 @@ enum cur_result cur_next(struct cursor *c, struct uft_sub_header *h)
 
 void cur_release(struct cursor *c)
 {
-	free(c->buf);
-	c->pool->bytes -= c->cap;
-	c->buf = c->p = c->lim = c->end = NULL;
-	c->cap = 0;
+	cur_drop(c);
 	c->is_loaded = 0;
 	c->block = c->block_end;
 }
