@@ -17,12 +17,9 @@
 static int is_there(const char *glob, const struct uft_image *const *img, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		for (uint32_t k = 0; k < img[i]->nobj; k++) {
-			const char *path = img[i]->obj[k].obj->path, *slash = strrchr(path, '/');
-
-			if (uft_glob_match(glob, slash ? slash + 1 : path))
+		for (uint32_t k = 0; k < img[i]->nobj; k++)
+			if (uft_glob_match(glob, uft_base_name(img[i]->obj[k].obj->path)))
 				return 1;
-		}
 	return 0;
 }
 
@@ -59,8 +56,7 @@ static void list_objects(const struct uft_image *const *img, size_t n, char *out
 	out[0] = '\0';
 	for (size_t i = 0; i < n; i++)
 		for (uint32_t k = 0; k < img[i]->nobj; k++) {
-			const char *path = img[i]->obj[k].obj->path, *slash = strrchr(path, '/'),
-				   *base = slash ? slash + 1 : path;
+			const char *base = uft_base_name(img[i]->obj[k].obj->path);
 
 			if (is_listed(name, listed, base) || len >= size)
 				continue;

@@ -250,26 +250,26 @@ int client_rmdir(const char *session, const char *path, struct uft_error *err)
 	return change_dir(session, SERVE_RMDIR, path, err);
 }
 
+struct lister { void (*fn)(void *arg, uint32_t mode, const char *name, const char *doc); void *arg; };
+
+static int take_entry(void *arg, const char *p, size_t n)
+{
+	const char *name = p + sizeof(struct serve_entry);
+	const struct lister *l = arg;
+	struct serve_entry e;
+
+	if (n <= sizeof(e))
+		return -EPROTO;
+	memcpy(&e, p, sizeof(e));
+	l->fn(l->arg, e.mode, name, name + strlen(name) < p + n ? name + strlen(name) + 1 : "");
+	return 0;
+}
+
 int client_list(const char *session, const char *path,
 		void (*fn)(void *arg, uint32_t mode, const char *name, const char *doc),
 		void *arg, struct uft_error *err)
 {
-	int fd = ask(session, SERVE_LIST, 0, path, err), n;
-	char *buf = malloc(SERVE_FRAME + 1);
-
-	if (fd < 0 || !buf) {
-		free(buf);
-		return fd < 0 ? fd : finish(fd, -ENOMEM, path, err);
-	}
-	while ((n = next_frame(fd, buf)) > (int)sizeof(struct serve_entry)) {
-		const char *name = buf + sizeof(struct serve_entry), *end = buf + n;
-		struct serve_entry e;
-
-		memcpy(&e, buf, sizeof(e));
-		fn(arg, e.mode, name, name + strlen(name) < end ? name + strlen(name) + 1 : "");
-	}
-	free(buf);
-	return finish(fd, n, path, err);
+	return take_all(ask(session, SERVE_LIST, 0, path, err), path, take_entry, &(struct lister){ fn, arg }, err);
 }
 
 static int put_frame(int fd, const char *p, size_t n)
