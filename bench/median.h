@@ -6,13 +6,18 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* CPU time of this thread: other work on the machine does not count. */
-static inline double thread_ns(void)
+static inline double clock_seconds(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* CPU time of this thread: other work on the machine does not count. */
+static inline double thread_ns(void)
+{
+	return clock_seconds(CLOCK_THREAD_CPUTIME_ID) * 1e9;
 }
 
 static inline int median_order(const void *a, const void *b)

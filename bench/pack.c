@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench/median.h"
 #include "stream/file/reader.h"
 #include "stream/wire/pack.h"
 #include "uft/abi.h"
@@ -21,14 +21,6 @@
 #define BYTES_MAX	(64u << 20)	/* of a recording: what fits into memory beside it */
 
 struct sums { uint64_t raw, packed, calls; double pack_s, unpack_s; };
-
-static double seconds(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
 
 static uint64_t count_entries(const uint8_t *p, size_t n)
 {
@@ -53,7 +45,7 @@ static double pack_all(struct pack *p, struct blocks *b, uint64_t *bytes)
 {
 	const uint8_t *raw = b->raw, *packed;
 	uint8_t *to = b->packed;
-	double t = seconds();
+	double t = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
 
 	for (size_t i = 0; i < b->n; raw += b->block[i++].raw) {
 		b->block[i].packed = pack_encode(p, raw, b->block[i].raw, SIZE_MAX, &packed);
@@ -61,19 +53,19 @@ static double pack_all(struct pack *p, struct blocks *b, uint64_t *bytes)
 		to += b->block[i].packed;
 	}
 	*bytes = (uint64_t)(to - b->packed);
-	return seconds() - t;
+	return clock_seconds(CLOCK_THREAD_CPUTIME_ID) - t;
 }
 
 static double unpack_all(struct pack *p, struct blocks *b)
 {
 	const uint8_t *packed = b->packed;
 	uint8_t *to = b->again;
-	double t = seconds();
+	double t = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
 
 	for (size_t i = 0; i < b->n; to += b->block[i].raw, packed += b->block[i++].packed)
 		if (pack_decode(p, packed, b->block[i].packed, to, b->block[i].raw))
 			return -1;
-	t = seconds() - t;
+	t = clock_seconds(CLOCK_THREAD_CPUTIME_ID) - t;
 	return memcmp(b->again, b->raw, (size_t)(to - b->again)) ? -1 : t;
 }
 

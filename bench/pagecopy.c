@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "median.h"
 
@@ -19,14 +18,6 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
-
-static double ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
 
 static double copy(int fd, size_t bytes, int at_once)
 {
@@ -39,12 +30,12 @@ static double copy(int fd, size_t bytes, int at_once)
 			perror("pagecopy");
 			exit(1);
 		}
-		v[r] = ms();
+		v[r] = clock_seconds(CLOCK_MONOTONIC);
 		if (at_once && madvise((void *)p, bytes, MADV_POPULATE_WRITE))
 			perror("pagecopy");
 		for (size_t i = 0; i < bytes; i += PAGE)
 			p[i] = 1;
-		v[r] = ms() - v[r];
+		v[r] = (clock_seconds(CLOCK_MONOTONIC) - v[r]) * 1e3;
 		munmap((void *)p, bytes);
 	}
 	return median(v, ROUNDS);

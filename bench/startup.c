@@ -16,20 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "commands.h"
+#include "median.h"
 
 struct sample { double wall, cpu; };
-
-static double ms(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
 
 static struct sample run(char **argv)
 {
@@ -44,7 +36,7 @@ static struct sample run(char **argv)
 		perror("startup");
 		exit(1);
 	}
-	t0 = ms(CLOCK_MONOTONIC);
+	t0 = clock_seconds(CLOCK_MONOTONIC);
 	pid = fork();
 	if (!pid) {
 		int null = open("/dev/null", O_RDWR);
@@ -62,8 +54,8 @@ static struct sample run(char **argv)
 		fprintf(stderr, "startup: %s wrote nothing\n", argv[0]);
 		exit(1);
 	}
-	s.wall = ms(CLOCK_MONOTONIC) - t0;
-	s.cpu = clock_getcpuclockid(pid, &cpu) ? 0 : ms(cpu);
+	s.wall = (clock_seconds(CLOCK_MONOTONIC) - t0) * 1e3;
+	s.cpu = clock_getcpuclockid(pid, &cpu) ? 0 : clock_seconds(cpu) * 1e3;
 	while (read(p[0], buf, sizeof(buf)) > 0)
 		;
 	close(p[0]);
@@ -73,20 +65,6 @@ static struct sample run(char **argv)
 		exit(1);
 	}
 	return s;
-}
-
-static int by_wall(const void *a, const void *b)
-{
-	double x = ((const struct sample *)a)->wall, y = ((const struct sample *)b)->wall;
-
-	return (x > y) - (x < y);
-}
-
-static int by_cpu(const void *a, const void *b)
-{
-	double x = ((const struct sample *)a)->cpu, y = ((const struct sample *)b)->cpu;
-
-	return (x > y) - (x < y);
 }
 
 int main(int argc, char **argv)
@@ -99,24 +77,21 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	n = split_commands(argc, argv, at, cmd);
-	struct sample *t = calloc((size_t)(n * rounds), sizeof(*t));
+	double *wall = calloc((size_t)(n * rounds), sizeof(*wall)), *cpu = calloc((size_t)(n * rounds), sizeof(*cpu));
 
 	for (int r = -1; r < rounds; r++)
 		for (int i = 0; i < n; i++) {
 			struct sample s = run(cmd[i]);
 
-			if (r >= 0)
-				t[i * rounds + r] = s;
+			if (r >= 0) {
+				wall[i * rounds + r] = s.wall;
+				cpu[i * rounds + r] = s.cpu;
+			}
 		}
-	for (int i = 0; i < n; i++) {
-		struct sample *v = t + i * rounds;
-		double wall, best;
+	for (int i = 0; i < n; i++, wall += rounds, cpu += rounds) {
+		double middle = median(wall, (size_t)rounds);
 
-		qsort(v, (size_t)rounds, sizeof(*v), by_wall);
-		wall = v[rounds / 2].wall;
-		best = v[0].wall;
-		qsort(v, (size_t)rounds, sizeof(*v), by_cpu);
-		printf("%.2f %.2f %.2f\n", wall, best, v[rounds / 2].cpu);
+		printf("%.2f %.2f %.2f\n", middle, wall[0], median(cpu, (size_t)rounds));
 	}
 	return 0;
 }

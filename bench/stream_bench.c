@@ -16,20 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "bench/median.h"
 #include "stream/decode/seek.h"
 #include "stream/stream.h"
 #include "tests/lib/synth.h"
-
-static double seconds(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
 
 /* Fills the ring up to what the reader left free, whole sub-buffers at a time, as cheaply as possible. */
 static void refill(struct synth *s)
@@ -70,9 +62,9 @@ static int bench_writer(const char *path, int compress)
 		int64_t got;
 
 		refill(s);
-		start = seconds(CLOCK_THREAD_CPUTIME_ID);
+		start = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
 		got = uft_writer_poll(w);
-		busy += seconds(CLOCK_THREAD_CPUTIME_ID) - start;
+		busy += clock_seconds(CLOCK_THREAD_CPUTIME_ID) - start;
 		if (got < 0)
 			return 1;
 		bytes = synth_ring(s, 0, 0)->read;
@@ -99,7 +91,7 @@ static int bench_read(const char *path, const char *what, const struct synth_loa
 		return 1;
 	free(expect.func_calls);
 	for (int round = 0; round < 3; round++) {
-		start = seconds(CLOCK_THREAD_CPUTIME_ID);
+		start = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
 		if (uft_stream_open(path, NULL, &st, NULL))
 			return 1;
 		events = 0;
@@ -108,7 +100,7 @@ static int bench_read(const char *path, const char *what, const struct synth_loa
 			for (size_t i = 0; i < n; i++)
 				self += ev[i].self_ns;
 		}
-		start = seconds(CLOCK_THREAD_CPUTIME_ID) - start;
+		start = clock_seconds(CLOCK_THREAD_CPUTIME_ID) - start;
 		best = start < best ? start : best;
 		if (round < 2)
 			uft_stream_close(st);
@@ -117,10 +109,10 @@ static int bench_read(const char *path, const char *what, const struct synth_loa
 		return 1;
 	printf("read, %s: %.1f M records/s, %.1f M calls/s", what, (double)events / best / 1e6,
 	       (double)expect.calls / best / 1e6);
-	start = seconds(CLOCK_THREAD_CPUTIME_ID);
+	start = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
 	if (uft_stream_info(st)->events != events)
 		return 1;
-	start = seconds(CLOCK_THREAD_CPUTIME_ID) - start;
+	start = clock_seconds(CLOCK_THREAD_CPUTIME_ID) - start;
 	uft_stream_close(st);
 	getrusage(RUSAGE_SELF, &ru);
 	printf("; info: %.1f M records/s; %.2f ring bytes a call; %ld MiB resident at most (sum %llx)\n",
@@ -135,34 +127,34 @@ static int bench_seek(const char *path)
 	static struct uft_event ev[512];
 	struct uft_index *ix;
 	struct uft_stream *st;
-	double start = seconds(CLOCK_MONOTONIC), made, opened;
+	double start = clock_seconds(CLOCK_MONOTONIC), made, opened;
 	uint64_t events = 0, total;
 	size_t n;
 
 	if (uft_index_make(path, &ix, NULL) || uft_index_save(ix, path))
 		return 1;
-	made = seconds(CLOCK_MONOTONIC) - start;
+	made = clock_seconds(CLOCK_MONOTONIC) - start;
 	total = uft_index_events(ix);
 	printf("index: %.2f s (%.1f M events/s), %zu points, %.2f MB", made, (double)total / made / 1e6,
 	       uft_index_points(ix), (double)uft_index_bytes(ix) / 1e6);
 	uft_index_close(ix);
-	start = seconds(CLOCK_MONOTONIC);
+	start = clock_seconds(CLOCK_MONOTONIC);
 	if (uft_stream_open(path, NULL, &st, NULL))
 		return 1;
-	opened = seconds(CLOCK_MONOTONIC) - start;
+	opened = clock_seconds(CLOCK_MONOTONIC) - start;
 	if (uft_index_open(path, st, &ix) || uft_stream_seek_selection(st, ix))
 		return 1;
 	last.from_ns = uft_stream_info(st)->duration_ns - 1000000;
 	uft_stream_close(st);
 	uft_index_close(ix);
-	start = seconds(CLOCK_MONOTONIC);
+	start = clock_seconds(CLOCK_MONOTONIC);
 	if (uft_stream_open(path, &last, &st, NULL) || uft_index_open(path, st, &ix) ||
 	    uft_stream_seek_selection(st, ix))
 		return 1;
 	while ((n = uft_stream_batch(st, ev, 512)))
 		events += n;
 	printf("; the last ms, %llu events: %.1f ms, %.1f of them opening\n", (unsigned long long)events,
-	       (seconds(CLOCK_MONOTONIC) - start) * 1e3, opened * 1e3);
+	       (clock_seconds(CLOCK_MONOTONIC) - start) * 1e3, opened * 1e3);
 	uft_stream_close(st);
 	uft_index_close(ix);
 	return 0;

@@ -11,18 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench/median.h"
 #include "fake_stream.h"
 #include "output/output.h"
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* A tree of 4 levels, 2 calls each, over 200 functions; 8192 calls, on `ncpus` CPUs in turn or mixed. */
 struct maker {
@@ -92,30 +84,30 @@ static void run(const char *name, enum uft_tracer tracer, uint32_t ncpus, int is
 	char what[64];
 
 	fake_rewind(st, times);
-	t = now();
+	t = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
 	while (uft_stream_batch(st, ev, 256))
 		;
 	snprintf(what, sizeof(what), "%s stream calls", name);
-	row(what, calls, now() - t);
+	row(what, calls, clock_seconds(CLOCK_THREAD_CPUTIME_ID) - t);
 	for (int colour = 0; colour < 2; colour++) {
 		fake_rewind(st, times);
-		t = now();
+		t = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
 		uft_output_text(st, null, colour, &(struct uft_text_opts){ .flags = UFT_TEXT_REPORT });
 		snprintf(what, sizeof(what), "%s text%s lines", name, colour ? " colour" : "");
-		row(what, (double)lines * (double)times, now() - t);
+		row(what, (double)lines * (double)times, clock_seconds(CLOCK_THREAD_CPUTIME_ID) - t);
 	}
 	fake_rewind(st, times);
-	t = now();
+	t = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
 	uft_output_profile(st, null, &(struct uft_report_opts){ .sort = UFT_SORT_TOTAL });
 	snprintf(what, sizeof(what), "%s profile calls", name);
-	row(what, calls, now() - t);
+	row(what, calls, clock_seconds(CLOCK_THREAD_CPUTIME_ID) - t);
 	for (const struct uft_export *x = uft_exports; x->name; x++) {
 		fake_rewind(st, times);
-		t = now();
+		t = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
 		if (x->write(st, "/dev/null", NULL, &err))
 			fprintf(stderr, "%s\n", err.text);
 		snprintf(what, sizeof(what), "%s %s calls", name, x->name);
-		row(what, calls, now() - t);
+		row(what, calls, clock_seconds(CLOCK_THREAD_CPUTIME_ID) - t);
 	}
 	fclose(null);
 	uft_stream_close(st);
