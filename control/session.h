@@ -258,14 +258,16 @@ uint64_t uft_session_gather(struct uft_session *s);
 /* Sets which task events have stacks (enum uft_tasks). Returns 0, or -errno and in @err why that is not possible. */
 #define UFT_TASKS_STACKS	(UFT_TASKS_FORK | UFT_TASKS_EXIT)
 int uft_session_check_stacks(struct uft_error *err);
+/* Histograms emit at the clock of an event that they looked at, programs (user_events) at the present one. */
+enum uft_emitter { UFT_EMITTER_HIST, UFT_EMITTER_PROGRAM, UFT_NEMITTERS };
 /* Before the first uft_session_emit(), whose caller may hold locks of buffers. 0, -ENOMEM: no slice is free. */
-int uft_session_emit_open(struct uft_session *s);
+int uft_session_emit_open(struct uft_session *s, enum uft_emitter by);
 /*
- * Records a synthetic event of task @pid, @tid at @clock on @cpu. @id: of its type; @bytes: at most
- * UFT_EVENT_PAYLOAD_MAX. Clocks must ascend. Returns 0; -EAGAIN: recording is off; -ENOBUFS: counted as lost.
+ * Records an event of task @pid, @tid at @clock on @cpu. @id: of its type; @bytes: at most UFT_EVENT_PAYLOAD_MAX.
+ * Clocks of an emitter must ascend. Returns 0; -EAGAIN: recording is off; -ENOBUFS: counted as lost.
  */
-int uft_session_emit(struct uft_session *s, uint32_t cpu, uint64_t clock, uint32_t pid, uint32_t tid, uint32_t id,
-		     const void *payload, size_t bytes);
+int uft_session_emit(struct uft_session *s, enum uft_emitter by, uint32_t cpu, uint64_t clock, uint32_t pid,
+		     uint32_t tid, uint32_t id, const void *payload, size_t bytes);
 /* From any thread: a uft_session_poll() that sleeps returns. */
 void uft_session_wake(struct uft_session *s);
 

@@ -133,23 +133,25 @@ int uft_session_check_stacks(struct uft_error *err)
 	return observe_check_stacks(err);
 }
 
-int uft_session_emit_open(struct uft_session *s)
+int uft_session_emit_open(struct uft_session *s, enum uft_emitter by)
 {
-	if (!s->sources->made)
-		s->sources->made = event_ring_open(s, getpid(), 0, NULL);
-	return s->sources->made ? 0 : -ENOMEM;
+	struct event_ring **made = &s->sources->made[by];
+
+	if (!*made)
+		*made = event_ring_open(s, getpid(), 0, NULL);
+	return *made ? 0 : -ENOMEM;
 }
 
-int uft_session_emit(struct uft_session *s, uint32_t cpu, uint64_t clock, uint32_t pid, uint32_t tid, uint32_t id,
-		     const void *payload, size_t bytes)
+int uft_session_emit(struct uft_session *s, enum uft_emitter by, uint32_t cpu, uint64_t clock, uint32_t pid,
+		     uint32_t tid, uint32_t id, const void *payload, size_t bytes)
 {
 	uint64_t w[UFT_EVENT_PAYLOAD_MAX / 8] = { 0 };
 
-	if (!s->sources->made)
+	if (!s->sources->made[by])
 		return -EAGAIN;
 	bytes = bytes < sizeof(w) ? bytes : sizeof(w);
 	memcpy(w, payload, bytes);
-	return event_ring_write(s->sources->made, cpu, clock, (uint64_t)tid << 32 | pid, id, w,
+	return event_ring_write(s->sources->made[by], cpu, clock, (uint64_t)tid << 32 | pid, id, w,
 				bytes ? (uint32_t)(bytes + 7) / 8 : 1);
 }
 

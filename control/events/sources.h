@@ -20,7 +20,7 @@ struct event_ring {				/* one slice of the session */
 
 struct sources {			/* of a session */
 	struct event_ring *first;		/* slices of the session */
-	struct event_ring *made;	/* for events that the session's user makes; NULL: none yet */
+	struct event_ring *made[UFT_NEMITTERS];	/* for events that are emitted; NULL: none yet */
 	struct uft_image *img;		/* for slices without a target; NULL: none yet */
 	struct spin *spin[2];		/* by row of sources.c */
 	struct observe *observe;

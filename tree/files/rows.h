@@ -25,7 +25,7 @@ void user_events_switch(struct uft_tree *t);	/* updates the enable bits of progr
 void user_events_free(struct uft_tree *t);
 int ioctl_user_events(struct uft_handle *h, unsigned cmd, uint64_t arg);
 /* trace.c: adds the event of a program that wrote to @h to the buffer of @in. */
-void event_write(struct instance *in, struct uft_handle *h, uint32_t id, const void *payload, size_t n);
+void event_write(struct uft_handle *h, const struct uft_event_type *type, const void *payload, size_t n);
 
 /* values.c */
 SHOW(available_tracers);

@@ -403,13 +403,36 @@ static long mark(struct uft_handle *h, const char *p, size_t n, int is_raw)
 	return ret;
 }
 
-void event_write(struct instance *in, struct uft_handle *h, uint32_t id, const void *payload, size_t n)
+/* Does a trigger of any instance look at the event, or a function or trigger switch it? */
+static int has_watcher(const struct uft_tree *t, uint32_t event)
 {
+	for (const struct instance *in = t->instances; in; in = in->next)
+		if (trigger_wants_event(in, event) || trigger_switches(in, event))
+			return 1;
+	return 0;
+}
+
+/*
+ * Triggers look at the records that all buffers share, in the order of time, so an event with one goes there, and each
+ * buffer chooses. Others go right to the buffers that want them, whether the session records or not.
+ */
+void event_write(struct uft_handle *h, const struct uft_event_type *type, const void *payload, size_t n)
+{
+	struct uft_tree *t = h->t;
+	uint32_t pid = (uint32_t)h->tgid, tid = (uint32_t)h->pid;
 	int named;
 	uint32_t cpu = look_at_writer(h, &named);
 
-	if (!uft_live_event(in->live, (uint32_t)h->tgid, (uint32_t)h->pid, cpu, id, payload, n))
-		h->t->nmarks++;
+	if (has_watcher(t, type->index) /* GUARD(event_write_watched, 0) */ &&
+	    !uft_session_emit_open(t->session, UFT_EMITTER_PROGRAM)) {
+		uft_session_emit(t->session, UFT_EMITTER_PROGRAM, cpu, uft_live_clock(t->instances->live), pid, tid,
+				 type->id, payload, n);
+		return;
+	}
+	for (struct instance *in = t->instances; in; in = in->next)
+		if (in->set.is_on && !in->paused && uft_event_set_has(&in->set.events, type->index) &&
+		    !uft_live_event(in->live, pid, tid, cpu, type->id, payload, n))
+			t->nmarks++;
 }
 
 ssize_t store_marker(struct uft_handle *h, const char *p, size_t n)

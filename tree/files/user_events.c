@@ -5,8 +5,8 @@
  *
  * An event lives while a program has registered it (a file of user_events_data refers to it); its type stays in the
  * table and is found again by the same name and fields. A file numbers its events in the order of its registrations:
- * write_index. A written event is recorded at once, as a marker is, in each instance that has enabled the event: no
- * agent in the program is needed.
+ * write_index. A written event is recorded at once, as a marker is, in each instance that has enabled the event, and
+ * triggers look at it: no agent in the program is needed. A trigger enables the event, as in the kernel.
  *
  * An enabler is a bit in a program's memory that tells whether an instance has enabled the event. The kernel changes
  * the bit atomically. Here the word is read and written, so the program must not change other bits of it at that
@@ -299,7 +299,8 @@ static void put_program(struct user_events *all, struct program *p)
 static int is_wanted(const struct uft_tree *t, const struct user_event *e)
 {
 	for (const struct instance *in = t->instances; in; in = in->next)
-		if (uft_event_set_has(&in->set.events, e->type->index) || trigger_switches(in, e->type->index))
+		if (uft_event_set_has(&in->set.events, e->type->index) || trigger_switches(in, e->type->index) ||
+		    trigger_wants_event(in, e->type->index) /* GUARD(user_event_trigger) */)
 			return 1;
 	return 0;
 }
@@ -817,10 +818,7 @@ ssize_t store_user_events(struct uft_handle *h, const char *p, size_t n)
 		return -EFAULT;
 	if (n - 4 > UFT_EVENT_PAYLOAD_MAX)
 		return -E2BIG;
-	for (struct instance *in = h->t->instances; in; in = in->next)
-		if (in->set.is_on && !in->paused &&
-		    (uft_event_set_has(&in->set.events, e->type->index) || trigger_switches(in, e->type->index)))
-			event_write(in, h, e->type->id, p + 4, n - 4);
+	event_write(h, e->type, p + 4, n - 4);
 	return (ssize_t)n;
 }
 

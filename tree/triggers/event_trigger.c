@@ -351,7 +351,7 @@ static int add_hist(struct instance *in, struct event_command *c, struct event_t
 		return ret;
 	ret = use_clock(in, c, v->hist);
 	if (!ret && in->t->synths.first)
-		ret = uft_session_emit_open(in->t->session);
+		ret = uft_session_emit_open(in->t->session, UFT_EMITTER_HIST);
 	if (named)
 		uft_hist_share(v->hist, named->hist);
 	ret = ret ? ret : uft_hist_join(v->hist, &c->errors);
@@ -726,8 +726,8 @@ static void emit(void *arg, const struct uft_synth *synth, const void *payload, 
 	const struct uft_event *e = in->triggers->now;
 
 	(void)rec;
-	uft_session_emit(in->t->session, e->cpu, in->triggers->now_clock, e->task->pid, e->task->tid, synth->type->id,
-			 payload, bytes);
+	uft_session_emit(in->t->session, UFT_EMITTER_HIST, e->cpu, in->triggers->now_clock, e->task->pid, e->task->tid,
+			 synth->type->id, payload, bytes);
 	in->t->has_emitted = 1;
 }
 

@@ -61,6 +61,40 @@ $(basename "$target") ev: n=7 s=hello
 $(basename "$target") ev: n=8 s=other
 enable"
 
+# ---- Triggers: each sets the bit, also where the event is not enabled, and acts on records of the program
+inside 'E=events/user_events/ev; mkdir instances/a
+	$T "reg=ev u32 n; __rel_loc char[] s" "reg=go u32 a" "reg=more u32 a" wait=3 write=0,7,x write=0,8,y write=0,7,z wait=2 write=0,9,late wait=7 write=0,4,on write=0,5,off write=0,6,lost wait=0 >$TMP/said &
+	soon "[ -e events/user_events/more/enable ]"
+	echo hist:keys=n:sort=n >$E/trigger; cat $E/enable; head -n 3 user_events_status; echo user_events:ev >instances/a/set_event
+	echo 1 >events/user_events/go/enable; soon "grep -q \"Hits: 3\" $E/hist"; grep hitcount: $E/hist | tail -2
+	echo "!hist:keys=n:sort=n" >$E/trigger; echo >instances/a/set_event; soon "grep -q EBADF $TMP/said"
+	echo "traceoff:1 if n == 5" >$E/trigger; echo 1 >$E/enable; echo 1 >events/user_events/more/enable; soon "grep -q ^0 tracing_on"; cat $E/trigger
+	echo "!traceoff" >$E/trigger; echo 0 >events/enable; wait; cat $TMP/said; echo; grep -o "ev: .*" trace; grep -o "ev: .*" instances/a/trace'
+expect_no_err
+expect_equal "triggers" "$(cat out)" "0*
+more
+go
+ev # Used by ftrace
+{ n:          7 } hitcount:          2
+{ n:          8 } hitcount:          1
+traceoff:count=0 if n == 5
+reg 0
+reg 1
+reg 2
+write 14
+write 14
+write 14
+write EBADF
+write 15
+write 16
+write 17
+
+ev: n=4 s=on
+ev: n=5 s=off
+ev: n=7 s=x
+ev: n=8 s=y
+ev: n=7 s=z"
+
 # ---- Two programs: one event of the same name and fields, several formats of one name
 inside '$T "multi=m u32 a" "multi=m u64 b" "multi=m u32 a" >$TMP/said; cat $TMP/said; ls events/user_events_multi
 	$T "reg=both u32 a; __rel_loc char[] s" wait=1 write=0,1,x >/dev/null & $T "reg=both u32 a; __rel_loc char[] s" wait=1 write=0,2,y >/dev/null &

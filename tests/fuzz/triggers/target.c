@@ -187,18 +187,20 @@ int uft_session_check_stacks(struct uft_error *err)
 	return 0;
 }
 
-int uft_session_emit_open(struct uft_session *s)
+int uft_session_emit_open(struct uft_session *s, enum uft_emitter by)
 {
+	(void)by;
 	(void)s;
 	return 0;
 }
 
-int uft_session_emit(struct uft_session *s, uint32_t cpu, uint64_t clock, uint32_t pid, uint32_t tid, uint32_t id,
+int uft_session_emit(struct uft_session *s, enum uft_emitter by, uint32_t cpu, uint64_t clock, uint32_t pid,
+		     uint32_t tid, uint32_t id,
 		     const void *payload, size_t bytes)
 {
 	uint8_t *exact = malloc(bytes + 1);
 
-	(void)s, (void)cpu, (void)clock, (void)pid, (void)tid, (void)id;
+	(void)s, (void)by, (void)cpu, (void)clock, (void)pid, (void)tid, (void)id;
 	memcpy(exact, payload, bytes);
 	free(exact);
 	return 0;
