@@ -23,7 +23,7 @@ COMMON_BYTES = 8		# of each event's record, in front of its payload
 # Also: systems of events, kinds of reports, columns of tables, stubs in disassemblies, commands, a kernel's event.
 WORDS = 'nop', 'function', 'function_graph', 'profile', 'hwlat', 'osnoise', 'sched_switch', 'trace.dat'
 # Tracepoints of programs, the kernel's events of a trace.dat, user_events, synthetic events.
-FORMATS = 'symbol/event_type.c', 'symbol/tracepoint.c', 'output/krecord.c', 'tree/files/user_events.c', 'hist/synthetic.c'
+FORMATS = 'symbol/event_type.c', 'symbol/tracepoint.c', 'output/krecord.c', 'tree/files/user_event_text.c', 'hist/synthetic.c'
 
 
 def sources(top):

@@ -638,3 +638,18 @@ void event_free(struct instance *in)
 	free(in->event_mods);
 	uft_event_set_free(&in->set.events);
 }
+
+void event_forget(struct uft_tree *t, uint32_t event)
+{
+	for (struct instance *in = t->instances; in; in = in->next) {
+		if (event < in->set.nevent_filters) {
+			free(in->set.event_filter[event]);
+			in->set.event_filter[event] = NULL;
+		}
+		if (event < in->nevent_errors) {
+			free(in->event_error[event]);
+			in->event_error[event] = NULL;
+		}
+		tree_apply(in, &in->set, NULL);
+	}
+}

@@ -24,7 +24,13 @@ SHOW(user_events_status);
 void user_events_switch(struct uft_tree *t);	/* updates the enable bits of programs after a change of events */
 void user_events_free(struct uft_tree *t);
 int ioctl_user_events(struct uft_handle *h, unsigned cmd, uint64_t arg);
-/* trace.c: adds the event of a program that wrote to @h to the buffer of @in. */
+/* For dynamic_events: an event that stays, by `NAME[ FIELDS]`; the kernel's errors. */
+int user_events_create(struct uft_tree *t, const char *text);
+int user_events_remove(struct uft_tree *t, const char *name, size_t n, const char *args);	/* -ENOENT, -EBUSY */
+int user_events_are_busy(struct uft_tree *t);
+void user_events_remove_all(struct uft_tree *t);		/* up to one that is busy */
+void user_events_show(struct uft_tree *t, struct tree_text *out);
+/* trace.c: records the event of a program that wrote to @h. */
 void event_write(struct uft_handle *h, const struct uft_event_type *type, const void *payload, size_t n);
 
 /* values.c */
@@ -124,6 +130,7 @@ SHOW(system_filter);
 STORE(system_filter);
 SHOW(events_enable);
 STORE(events_enable);
+void event_forget(struct uft_tree *t, uint32_t event);	/* before its type is removed: its filters in all instances */
 
 int trace_clock_find(const char *name);	/* its number; -1: there is none */
 
@@ -139,6 +146,7 @@ STORE(synthetic_events);
 SHOW(dynamic_events);
 STORE(dynamic_events);
 int truncate_synthetic_events(const struct place *at);
+int truncate_dynamic_events(const struct place *at);
 
 /* dump_on_oops.c */
 SHOW(dump_on_oops);

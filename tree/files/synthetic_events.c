@@ -3,7 +3,8 @@
  * synthetic_events.c - synthetic_events and dynamic_events: event types that a user defines
  *
  * synthetic_events takes `NAME TYPE FIELD[; TYPE FIELD]..`, and `!NAME`; dynamic_events the same as
- * `s:[synthetic/]NAME ...` and `-:[synthetic/]NAME`. A type joins the session's table, so its files exist at once, in
+ * `s:[synthetic/]NAME ...` and `-:[synthetic/]NAME`, and user_events (user_events.c): `u:NAME[ FIELDS]` and
+ * `-:[user_events/]NAME[ FIELDS]`. A type joins the session's table, so its files exist at once, in
  * each instance. A type in use cannot be removed: a histogram makes its events, it has a trigger, or it is on. Opening
  * either file with > removes all types. As in the kernel it removes none if a histogram makes events of one, else the
  * types before the first in use.
@@ -33,7 +34,9 @@ int show_synthetic_events(const struct place *at, struct tree_text *out)
 
 int show_dynamic_events(const struct place *at, struct tree_text *out)
 {
-	return put_all(at, "s:synthetic/", out);
+	put_all(at, "s:synthetic/", out);
+	user_events_show(at->t, out);
+	return 0;
 }
 
 /* ---- Removing -------------------------------------------------------------------------------- */
@@ -52,19 +55,7 @@ static int is_used(const struct uft_tree *t, const struct uft_synth *s)
 /* Removes the type with its filters. */
 static void take_out(struct uft_tree *t, struct uft_synth *s)
 {
-	uint32_t event = s->type->index;
-
-	for (struct instance *in = t->instances; in; in = in->next) {
-		if (event < in->set.nevent_filters) {
-			free(in->set.event_filter[event]);
-			in->set.event_filter[event] = NULL;
-		}
-		if (event < in->nevent_errors) {
-			free(in->event_error[event]);
-			in->event_error[event] = NULL;
-		}
-		tree_apply(in, &in->set, NULL);
-	}
+	event_forget(t, s->type->index);
 	uft_synth_remove(&t->synths, tree_types(t), s);
 }
 
@@ -76,6 +67,16 @@ int truncate_synthetic_events(const struct place *at)
 	while (at->t->synths.first && !is_used(at->t, at->t->synths.first))
 		take_out(at->t, at->t->synths.first);
 	return at->t->synths.first ? -EBUSY : 0;
+}
+
+/* As in the kernel, a user event in use keeps all types. */
+int truncate_dynamic_events(const struct place *at)
+{
+	int ret = user_events_are_busy(at->t) ? -EBUSY : truncate_synthetic_events(at);
+
+	if (!ret)
+		user_events_remove_all(at->t);
+	return ret;
 }
 
 static int remove_by_name(struct uft_tree *t, const char *name, size_t n)
@@ -125,14 +126,20 @@ static int do_synthetic(struct uft_handle *h, const char *line)
 	return define(h, command, command);
 }
 
+static int is_group(const char *name, const char *end, const char *group)
+{
+	return (size_t)(end - name) == strlen(group) && !memcmp(name, group, strlen(group));
+}
+
 /*
  * `-:[GROUP/]NAME`, or `!` with anything and a `:` before that. @command: up to the first blank it says what is
- * removed.
+ * removed; the rest are the fields of a user event, without which it is another one.
  */
 static int remove_dynamic(struct uft_tree *t, const char *command)
 {
 	size_t n = strcspn(command, " \t");
-	const char *colon = memchr(command, ':', n), *name = colon + 1, *group;
+	const char *colon = memchr(command, ':', n), *name = colon + 1, *group, *args = command + n;
+	int ret;
 
 	if (!colon || (*command == '-' && colon != command + 1))
 		return -EINVAL;
@@ -140,10 +147,12 @@ static int remove_dynamic(struct uft_tree *t, const char *command)
 	group = memchr(name, '/', n);
 	if (!n)
 		return -EINVAL;
-	if (group && (group != name + 9 || memcmp(name, "synthetic", 9)))
-		return -ENOENT;
-	n -= group ? (size_t)(group + 1 - name) : 0;
-	return remove_by_name(t, group ? group + 1 : name, n);
+	ret = group && !is_group(name, group, "synthetic") ? -ENOENT :
+		remove_by_name(t, group ? group + 1 : name, n - (group ? (size_t)(group + 1 - name) : 0));
+	if (ret != -ENOENT ||
+	    (group && !is_group(name, group, "user_events") && !is_group(name, group, "user_events_multi")))
+		return ret;
+	return user_events_remove(t, group ? group + 1 : name, n - (group ? (size_t)(group + 1 - name) : 0), args);
 }
 
 /* Its messages are the kernel's, which tests in this order: a command of one word has no group. */
@@ -153,6 +162,10 @@ static int do_dynamic(struct uft_handle *h, const char *line)
 
 	if (*line == '!' || *line == '-')
 		return remove_dynamic(h->t, line);
+	if (command[0] == 'u' && command[1] == ':') {
+		h->is_noted = 1;	/* the kernel writes nothing to error_log */
+		return user_events_create(h->t, text + strspn(text, " \t"));
+	}
 	if (command[0] != 's' || command[1] != ':')
 		return -EINVAL;
 	if (!strpbrk(command, " \t"))

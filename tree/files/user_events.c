@@ -3,10 +3,12 @@
  * user_events.c - user_events_data, user_events_status: events that programs describe and write themselves, as in the
  * kernel's Documentation/trace/user_events.rst
  *
- * An event lives while a program has registered it (a file of user_events_data refers to it); its type stays in the
- * table and is found again by the same name and fields. A file numbers its events in the order of its registrations:
- * write_index. A written event is recorded at once, as a marker is, in each instance that has enabled the event, and
- * triggers look at it: no agent in the program is needed. A trigger enables the event, as in the kernel.
+ * An event lives while a file of user_events_data or an enabler refers to it, or something has it enabled; one with
+ * USER_EVENT_REG_PERSIST, which dynamic_events makes too, until it is removed. The type of an event that ended stays in
+ * the table: it is found again by the same name and fields, and replaced by other ones. That of a removed event leaves
+ * the table. A file numbers its events in the order of its registrations: write_index. A written event is recorded at
+ * once, as a marker is, in each instance that has enabled the event, and triggers look at it: no agent in the program
+ * is needed. A trigger enables the event, as in the kernel.
  *
  * An enabler is a bit in a program's memory that tells whether an instance has enabled the event. The kernel changes
  * the bit atomically. Here the word is read and written, so the program must not change other bits of it at that
@@ -23,8 +25,8 @@
 #include "control/proc/proc.h"
 #include "symbol/array.h"
 #include "tree/files/rows.h"
+#include "tree/files/user_event_text.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/ioctl.h>
@@ -37,9 +39,9 @@
 
 #define SYSTEM		"user_events"
 #define MAX_DESCRIPTION	512u		/* bytes of name and fields, the 0 byte included */
-#define MAX_ARRAY	1024u
 #define MAX_FORMATS	256u		/* of one name */
 #define PROCESS_WORDS	4096u
+#define STRUCT_MAX	4096u		/* bytes of an ioctl's structure: a page in the kernel */
 #define DIAG_IOCSREG	_IOWR('*', 0, void *)
 #define DIAG_IOCSDEL	_IOW('*', 1, void *)
 #define DIAG_IOCSUNREG	_IOW('*', 2, void *)
@@ -69,13 +71,14 @@ struct share {
 };
 
 struct user_event {
-	struct user_event *next;
+	struct user_event *next;	/* the next younger one */
 	const struct uft_event_type *type;
-	char *name, *fields;		/* as they were written, but for blanks: split() */
-	uint32_t bytes;			/* of its fixed fields */
-	uint32_t refs, nenablers;	/* files that have it */
+	char *name;
+	struct user_event_text text;
+	uint32_t refs, nenablers;	/* files that have it, bits that tell of it */
 	int is_on, was_on;		/* as its enablers say, and said before */
 	int is_multi;
+	int is_persistent;		/* it stays without them until it is removed */
 };
 
 struct program {			/* memory in which something is registered */
@@ -296,13 +299,18 @@ static void put_program(struct user_events *all, struct program *p)
 
 /* ---- Enabled or not -------------------------------------------------------------------------- */
 
-static int is_wanted(const struct uft_tree *t, const struct user_event *e)
+static int is_type_wanted(const struct uft_tree *t, const struct uft_event_type *type)
 {
 	for (const struct instance *in = t->instances; in; in = in->next)
-		if (uft_event_set_has(&in->set.events, e->type->index) || trigger_switches(in, e->type->index) ||
-		    trigger_wants_event(in, e->type->index) /* GUARD(user_event_trigger) */)
+		if (uft_event_set_has(&in->set.events, type->index) || trigger_switches(in, type->index) ||
+		    trigger_wants_event(in, type->index) /* GUARD(user_event_trigger) */)
 			return 1;
 	return 0;
+}
+
+static int is_wanted(const struct uft_tree *t, const struct user_event *e)
+{
+	return is_type_wanted(t, e->type);
 }
 
 static struct enabler **drop_enabler(struct user_events *all, struct enabler **p)
@@ -315,6 +323,39 @@ static struct enabler **drop_enabler(struct user_events *all, struct enabler **p
 	put_program(all, gone->program);
 	free(gone);
 	return p;
+}
+
+static void free_event(struct user_event *e)
+{
+	user_event_text_free(&e->text);
+	free(e->name);
+	free(e);
+}
+
+static int is_referred_to(const struct uft_tree *t, const struct user_event *e)
+{
+	return e->refs || e->nenablers || is_type_wanted(t, e->type);
+}
+
+/* Removes the event at *p; its type stays for a program that registers it again. */
+static void drop_event(struct user_event **p)
+{
+	struct user_event *gone = *p;
+
+	*p = gone->next;
+	free_event(gone);
+}
+
+/* Removes the events that neither a file nor a bit refers to, and that nothing has enabled. */
+static void sweep(struct uft_tree *t)
+{
+	struct user_event **p = &t->user_events->events;
+
+	while (*p)
+		if ((*p)->is_persistent || is_referred_to(t, *p))
+			p = &(*p)->next;
+		else
+			drop_event(p);
 }
 
 void user_events_switch(struct uft_tree *t)
@@ -334,141 +375,55 @@ void user_events_switch(struct uft_tree *t)
 
 		p = is_lost ? drop_enabler(all, p) : &x->next;
 	}
-}
-
-/* ---- Descriptions ---------------------------------------------------------------------------- */
-
-static int array_bytes(const char *type)
-{
-	const char *p = strchr(type, '[');
-	char *end;
-	unsigned long n;
-
-	if (!p || !isdigit((unsigned char)p[1]))
-		return -EINVAL;
-	n = strtoul(p + 1, &end, 0);
-	return strcmp(end, "]") || n > MAX_ARRAY ? -EINVAL : (int)n;
-}
-
-static int starts(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
-
-/* Bytes and printf conversion of a type, as the kernel knows them; `long` is none of them, since its size differs. */
-static int type_bytes(const char *type, const char **conversion)
-{
-	static const struct { const char *name; int bytes; const char *conversion; } known[] = {
-		{ "s64", 8, "%lld" }, { "u64", 8, "%llu" }, { "s32", 4, "%d" }, { "u32", 4, "%u" }, { "int", 4, "%d" },
-		{ "unsigned int", 4, "%u" },
-		{ "s16", 2, "%d" }, { "u16", 2, "%u" }, { "short", 2, "%d" }, { "unsigned short", 2, "%u" },
-		{ "s8", 1, "%d" }, { "u8", 1, "%u" },
-		{ "char", 1, "%d" }, { "unsigned char", 1, "%u" },
-	};
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (!strcmp(type, known[i].name)) {
-			*conversion = known[i].conversion;
-			return known[i].bytes;
-		}
-	*conversion = "%s";
-	if (starts(type, "char[") || starts(type, "unsigned char["))
-		return array_bytes(type);
-	if (starts(type, "__data_loc ") || starts(type, "__rel_loc ")) {
-		*conversion = strstr(type, "char[") ? "%s" : "%llu";
-		return 4;
-	}
-	return -EINVAL;
-}
-
-struct description { struct tree_text fields, head, args; uint32_t bytes; };
-
-/* `TYPE NAME`, and of a struct its SIZE. */
-static int add_field(struct description *d, char *field)
-{
-	static const char *const two[] = { "unsigned ", "struct ", "__data_loc unsigned ", "__data_loc ",
-		"__rel_loc unsigned ", "__rel_loc " };
-	char *type = field + strspn(field, " "), *name, *size, *bracket;
-	int is_struct = starts(type, "struct "), bytes, nbase;
-	const char *conversion = "%llu";
-	size_t head = 0;
-
-	if (!*type)
-		return 0;
-	for (size_t i = 0; i < sizeof(two) / sizeof(two[0]) && !head; i++)
-		head = starts(type, two[i]) ? strlen(two[i]) : 0;
-	name = strchr(type + head, ' ');
-	if (!name)
-		return -EINVAL;
-	*name++ = '\0';
-	size = strchr(name, ' ');
-	if (size)
-		*size++ = '\0';
-	if (!*name || (size && (!is_struct || !*size || size[strspn(size, "0123456789")])))
-		return -EINVAL;
-	bytes = size ? atoi(size) : type_bytes(type, &conversion);
-	if (bytes <= 0 || bytes > (int)UFT_EVENT_PAYLOAD_MAX || d->bytes + (uint32_t)bytes > UFT_EVENT_PAYLOAD_MAX)
-		return -EINVAL;
-	bracket = starts(type, "__") ? NULL : strchr(type, '[');
-	nbase = bracket ? (int)(bracket - type) : (int)strlen(type);
-	text_printf(&d->fields, "\tfield:%.*s %s%s;\toffset:%u;\tsize:%d;\tsigned:%d;\n", nbase, type, name,
-		    bracket ? bracket : "", UFT_EVENT_COMMON + d->bytes, bytes, type[0] != 'u');
-	text_printf(&d->head, "%s%s=%s", d->head.n ? " " : "", name, conversion);
-	if (starts(type, "__"))
-		text_printf(&d->args, ", __get_%s%s(%s)", starts(type, "__rel") ? "rel_" : "",
-			    strstr(type, "char[") ? "str" : "dynamic_array", name);
-	else
-		text_printf(&d->args, ", REC->%s", name);
-	d->bytes += (uint32_t)bytes;
-	return 0;
-}
-
-/* The text of a `format` file; malloc'd, NULL: *ret. */
-static char *make_format(const char *name, const char *fields, uint32_t *bytes, int *ret)
-{
-	struct description d = { 0 };
-	char *copy = strdup(fields), *rest = copy, *text = NULL;
-
-	*ret = copy ? 0 : -ENOMEM;
-	for (char *field; !*ret && rest && (field = strsep(&rest, ";"));)
-		*ret = add_field(&d, field);
-	text_put(&d.fields, "", 1);
-	text_put(&d.head, "", 1);
-	text_put(&d.args, "", 1);
-	if (!*ret && (d.fields.error || d.head.error || d.args.error ||
-		      asprintf(&text,
-			       "name: %s\nID: 0\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
-			       "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
-			       "\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
-			       "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n%s\nprint fmt: \"%s\"%s\n",
-				       name, d.fields.p, d.head.p, d.args.p) < 0))
-		*ret = -ENOMEM;
-	*bytes = d.bytes;
-	free(d.fields.p);
-	free(d.head.p);
-	free(d.args.p);
-	free(copy);
-	return *ret ? NULL : text;
+	if (has_changed)
+		sweep(t);
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-static struct user_event *find_event(const struct user_events *all, const char *name, const char *fields, int is_multi)
+static struct user_events *all_of(struct uft_tree *t)
 {
-	for (struct user_event *e = all->events; e; e = e->next)
-		if (!strcmp(e->name, name) && e->is_multi == is_multi && (!is_multi || !strcmp(e->fields, fields)))
-			return e;
-	return NULL;
+	if (!t->user_events)
+		t->user_events = calloc(1, sizeof(*t->user_events));
+	return t->user_events;
 }
 
-static void free_event(struct user_event *e)
+/* Finds the event of @name and @args. 0, with *out NULL: there is none; -EADDRINUSE: it has other fields; -ENOMEM. */
+static int find_event(const struct user_events *all, const char *name, const char *args, int is_multi,
+		      struct user_event **out)
 {
-	free(e->name);
-	free(e->fields);
-	free(e);
+	int is_same = 0;
+
+	*out = NULL;
+	for (struct user_event *e = all->events; e; e = e->next) {
+		if (strcmp(e->name, name) || e->is_multi != is_multi)
+			continue;
+		is_same = user_event_is_same(e->text.fields, args);
+		if (is_same || !is_multi) {
+			*out = is_same > 0 ? e : NULL;
+			return is_same < 0 ? is_same : is_same ? 0 : -EADDRINUSE;
+		}
+	}
+	return 0;
 }
 
-/* Adds a type, unless there is one of this name, which costs no room. */
+/* Removes the type of an event that no longer exists, if nothing uses it. -EADDRINUSE: it is used, or an object's. */
+static int replace_type(struct uft_tree *t, const char *system, const char *name)
+{
+	const struct uft_event_type *type = uft_event_table_find(tree_types(t), system, strlen(system), name,
+								 strlen(name));
+
+	if (!type || type->object || is_type_wanted(t, type))
+		return -EADDRINUSE;
+	for (const struct user_event *e = t->user_events->events; e; e = e->next)
+		if (e->type == type)
+			return -EADDRINUSE;
+	event_forget(t, type->index);
+	uft_event_table_remove(tree_types(t), type->index);
+	return 0;
+}
+
+/* Adds a type, unless there is an equal one, which costs no room. -EEXIST: one of this name has other fields. */
 static int add_type(struct uft_tree *t, struct share *s, const char *system, const char *name, const char *format,
 		    const struct uft_event_type **out)
 {
@@ -488,110 +443,166 @@ static int add_type(struct uft_tree *t, struct share *s, const char *system, con
 	return ret;
 }
 
+static int try_type(struct uft_tree *t, struct share *s, struct user_event *e, const char *name)
+{
+	const char *system = e->is_multi ? SYSTEM "_multi" : SYSTEM;
+	char *format = user_event_format(&e->text, name);
+	int ret = format ? add_type(t, s, system, name, format, &e->type) : -ENOMEM;
+
+	if (ret == -EEXIST && !e->is_multi) {
+		ret = replace_type(t, system, name);
+		ret = ret ? ret : add_type(t, s, system, name, format, &e->type);
+	}
+	free(format);
+	return ret;
+}
+
 /* Multi-format events have a system of their own and names NAME_0xN, where the kernel has NAME.N. */
 static int make_type(struct uft_tree *t, struct share *s, struct user_event *e)
 {
-	const char *system = e->is_multi ? SYSTEM "_multi" : SYSTEM;
-	char *format, *name = NULL;
-	int ret = 0;
+	int ret = e->is_multi ? -EEXIST : try_type(t, s, e, e->name);
 
-	for (uint32_t k = 0; !ret; k++) {
+	for (uint32_t k = 0; ret == -EEXIST && e->is_multi; k++) {
+		char *name;
+
 		if (k == MAX_FORMATS)
 			return refuse(t, -EMFILE, "formats of one name");
-		if ((e->is_multi ? asprintf(&name, "%s_0x%x", e->name, k) : asprintf(&name, "%s", e->name)) < 0)
+		if (asprintf(&name, "%s_0x%x", e->name, k) < 0)
 			return -ENOMEM;
-		format = make_format(name, e->fields, &e->bytes, &ret);
-		if (!ret)
-			ret = add_type(t, s, system, name, format, &e->type);
+		ret = try_type(t, s, e, name);
 		free(name);
-		free(format);
-		if (ret == 0)
-			return 0;
-		if (ret != -EEXIST || !e->is_multi)
-			break;
-		ret = 0;
 	}
-	return ret == -EEXIST ? -EADDRINUSE : ret;
+	return ret;
 }
 
-static int make_event(struct uft_tree *t, struct share *s, const char *name, const char *fields, int is_multi,
+static int make_event(struct uft_tree *t, struct share *s, const char *name, const char *args, uint32_t flags,
 		      struct user_event **out)
 {
-	struct user_event *e = calloc(1, sizeof(*e));
+	struct user_event *e = calloc(1, sizeof(*e)), **last = &t->user_events->events;
 	int ret = -ENOMEM;
 
 	if (e) {
-		e->is_multi = is_multi;
+		e->is_multi = (flags & REG_MULTI_FORMAT) != 0;
+		e->is_persistent = (flags & REG_PERSIST) != 0;
 		e->name = strdup(name);
-		e->fields = strdup(fields);
-		ret = e->name && e->fields ? make_type(t, s, e) : -ENOMEM;
+		ret = e->name ? user_event_parse(args, &e->text) : -ENOMEM;
+		ret = ret ? ret : make_type(t, s, e);
 	}
 	if (ret) {
 		if (e)
 			free_event(e);
 		return ret;
 	}
-	e->next = t->user_events->events;
-	t->user_events->events = e;
-	*out = e;
+	while (*last)
+		last = &(*last)->next;
+	*last = *out = e;
 	return 0;
 }
 
-/* `NAME[ FIELD;FIELD ...]` without blanks in a row or beside a `;`. The name's end in *fields. */
-static int split(char *text, char **fields)
+/* @text is changed. An event that stays needs CAP_PERFMON in the kernel; here it is for the user of the session. */
+static int get_event(struct uft_tree *t, struct share *s, char *text, uint32_t flags, struct user_event **out)
 {
-	char *to = text;
+	char *args;
+	int ret = user_event_split(text, &args);
 
-	for (char *from = text + strspn(text, " "); *from; from++) {
-		if (*from == ';' && to > text && to[-1] == ' ')
-			to--;
-		if (*from != ' ' || (to > text && to[-1] != ' ' && to[-1] != ';'))
-			*to++ = *from;
-	}
-	while (to > text && (to[-1] == ' ' || to[-1] == ';' || to[-1] == '\n'))
-		to--;
-	*to = '\0';
-	*fields = text + strcspn(text, " ");
-	if (**fields)
-		*(*fields)++ = '\0';
-	return *text ? 0 : -EINVAL;
+	if (!ret && flags & REG_PERSIST && s->uid != geteuid())
+		ret = -EPERM;
+	ret = ret ? ret : find_event(t->user_events, text, args, (flags & REG_MULTI_FORMAT) != 0, out);
+	return ret || *out ? ret : make_event(t, s, text, args, flags, out);
 }
 
-static int get_event(struct uft_tree *t, struct share *s, char *text, int is_multi, struct user_event **out)
+static void drop_unused(struct user_events *all)
 {
-	char *fields;
-	int ret = split(text, &fields);
-
-	if (ret)
-		return ret;
-	*out = find_event(t->user_events, text, fields, is_multi);
-	if (*out)
-		return !strcmp((*out)->fields, fields) ? 0 : -EADDRINUSE;
-	return make_event(t, s, text, fields, is_multi, out);
+	for (struct enabler **p = &all->enablers; *p;)
+		p = is_used((*p)->program->mem) ? &(*p)->next : drop_enabler(all, p);
 }
 
-/* The last file was closed: removes the event; its type stays. */
-static void put_event(struct uft_tree *t, struct user_event *e)
+/* Removes what only programs that ended refer to: a file that was closed before its program ended tells nothing. */
+static void look_for_ended(struct uft_tree *t)
 {
-	struct user_event **p = &t->user_events->events;
-
-	if (--e->refs)
+	if (!t->user_events)
 		return;
-	for (struct enabler **x = &t->user_events->enablers; e->nenablers;)
-		x = (*x)->event == e ? drop_enabler(t->user_events, x) : &(*x)->next;
-	while (*p != e)
-		p = &(*p)->next;
-	*p = e->next;
-	free_event(e);
+	drop_unused(t->user_events);
+	sweep(t);
+}
+
+/* Removes the event at *p with its type; others may be removed, too. Returns -EBUSY if something refers to it. */
+static int remove_event(struct uft_tree *t, struct user_event **p)
+{
+	const struct uft_event_type *type = (*p)->type;
+
+	if (!(*p)->is_persistent || is_referred_to(t, *p))
+		return -EBUSY;
+	drop_event(p);
+	event_forget(t, type->index);
+	if (!type->object)
+		uft_event_table_remove(tree_types(t), type->index);
+	return 0;
+}
+
+/* ---- dynamic_events -------------------------------------------------------------------------- */
+
+int user_events_create(struct uft_tree *t, const char *text)
+{
+	struct user_events *all = all_of(t);
+	struct share *s = all ? share_of(all, geteuid()) : NULL;
+	char *copy = s ? strdup(text) : NULL;
+	struct user_event *e;
+	int ret = copy ? get_event(t, s, copy, REG_PERSIST, &e) : -ENOMEM;
+
+	free(copy);
+	return ret;
+}
+
+int user_events_remove(struct uft_tree *t, const char *name, size_t n, const char *args)
+{
+	struct user_event **p = t->user_events ? &t->user_events->events : NULL;
+	int ret = -ENOENT;
+
+	look_for_ended(t);
+	while (p && *p) {
+		if (strlen((*p)->name) != n || memcmp((*p)->name, name, n) ||
+		    user_event_is_same((*p)->text.fields, args) != 1) {
+			p = &(*p)->next;
+			continue;
+		}
+		ret = remove_event(t, p);
+		if (ret)
+			break;
+		p = &t->user_events->events;
+	}
+	return ret;
+}
+
+int user_events_are_busy(struct uft_tree *t)
+{
+	const struct user_event *e;
+
+	look_for_ended(t);
+	e = t->user_events ? t->user_events->events : NULL;
+	while (e && e->is_persistent && !is_referred_to(t, e))
+		e = e->next;
+	return e != NULL;
+}
+
+void user_events_remove_all(struct uft_tree *t)
+{
+	while (t->user_events && t->user_events->events && !remove_event(t, &t->user_events->events))
+		;
+}
+
+void user_events_show(struct uft_tree *t, struct tree_text *out)
+{
+	look_for_ended(t);
+	for (const struct user_event *e = t->user_events ? t->user_events->events : NULL; e; e = e->next)
+		text_printf(out, "u:%s%s%s\n", e->name, e->text.fields[0] ? " " : "", e->text.fields);
 }
 
 /* ---- user_events_data ------------------------------------------------------------------------ */
 
 int open_user_events(struct uft_handle *h)
 {
-	if (!h->t->user_events)
-		h->t->user_events = calloc(1, sizeof(*h->t->user_events));
-	h->priv = h->t->user_events ? calloc(1, sizeof(struct registrations)) : NULL;
+	h->priv = all_of(h->t) ? calloc(1, sizeof(struct registrations)) : NULL;
 	return h->priv ? 0 : -ENOMEM;
 }
 
@@ -599,10 +610,11 @@ int release_user_events(struct uft_handle *h)
 {
 	struct registrations *r = h->priv;
 
-	while (r->n) {		/* the list begins with the youngest */
-		put_event(h->t, r->v[--r->n]);
+	while (r->n) {
+		r->v[--r->n]->refs--;
 		count(h->t->user_events, r->share, REFERENCES, -1);
 	}
+	look_for_ended(h->t);
 	free(r->v);
 	free(r);
 	return 0;
@@ -635,12 +647,6 @@ static struct enabler **find_enabler(struct user_events *all, const struct calle
 	return p;
 }
 
-static void drop_unused(struct user_events *all)
-{
-	for (struct enabler **p = &all->enablers; *p;)
-		p = is_used((*p)->program->mem) ? &(*p)->next : drop_enabler(all, p);
-}
-
 /* Checks that the caller may have another enabler. 0, or the negative errno of a kernel without memory for it. */
 static int check_room(struct uft_tree *t, const struct caller *c)
 {
@@ -666,7 +672,7 @@ static int add_enabler(struct uft_handle *h, struct caller *c, const struct user
 		return ret;
 	e->is_on = is_wanted(h->t, e);
 	if (write_bit(c->mem, reg->enable_addr, reg->enable_bit, reg->enable_size, e->is_on))
-		return -EFAULT;
+		return -ENOMEM;		/* as the kernel has it for an address that cannot be written */
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return -ENOMEM;
@@ -684,21 +690,36 @@ static int add_enabler(struct uft_handle *h, struct caller *c, const struct user
 	return 0;
 }
 
-/* Checks the head and addresses of a structure as the kernel does, in its order. */
+/* A structure of a later ABI is accepted if all that it adds is 0. */
+static int read_struct(const struct caller *c, uint64_t arg, void *p, size_t known)
+{
+	uint8_t more[STRUCT_MAX];
+	uint32_t size;
+	int ret = read_memory(c->mem, arg, &size, sizeof(size));
+
+	if (ret)
+		return ret;
+	if (size > sizeof(more))
+		return -E2BIG;
+	if (size < known)
+		return -EINVAL;
+	ret = read_memory(c->mem, arg, more, size);
+	for (size_t i = known; !ret && i < size; i++)
+		ret = more[i] ? -E2BIG : 0;
+	if (!ret)
+		memcpy(p, more, known);
+	return ret;
+}
+
+/* Checks as the kernel does, in its order. */
 static int check_reg(const struct user_reg *reg)
 {
-	if (reg->size > 4096)
-		return -E2BIG;
-	if (reg->size < sizeof(*reg))
-		return -EINVAL;
 	if (reg->flags & ~(REG_PERSIST | REG_MULTI_FORMAT))
 		return -EINVAL;
-	if (reg->flags & REG_PERSIST)
-		return -EPERM;		/* the kernel requires CAP_PERFMON; here no event outlives its programs */
 	if ((reg->enable_size != 4 && reg->enable_size != 8) || reg->enable_addr % reg->enable_size ||
 	    reg->enable_bit >= 8 * reg->enable_size)
 		return -EINVAL;
-	return 0;
+	return reg->enable_addr > INT64_MAX ? -EFAULT : 0;
 }
 
 static int ioctl_reg(struct uft_handle *h, struct caller *c, uint64_t arg)
@@ -707,7 +728,7 @@ static int ioctl_reg(struct uft_handle *h, struct caller *c, uint64_t arg)
 	char text[MAX_DESCRIPTION];
 	struct user_event *e = NULL;
 	uint32_t number;
-	int ret = read_memory(c->mem, arg, &reg, sizeof(reg)), index = 0;
+	int ret = read_struct(c, arg, &reg, sizeof(reg)), index;
 
 	ret = ret ? ret : check_reg(&reg);
 	if (ret)
@@ -715,18 +736,17 @@ static int ioctl_reg(struct uft_handle *h, struct caller *c, uint64_t arg)
 	if (*find_enabler(h->t->user_events, c, reg.enable_addr, reg.enable_bit))
 		return -EADDRINUSE;
 	ret = read_text(c->mem, reg.name_args, text, sizeof(text));
-	ret = ret ? ret : get_event(h->t, c->share, text, (reg.flags & REG_MULTI_FORMAT) != 0, &e);
+	ret = ret ? ret : get_event(h->t, c->share, text, reg.flags, &e);
 	if (ret)
 		return ret;
 	index = refer(h, c->share, e);
+	ret = index < 0 ? index : add_enabler(h, c, &reg, e);
 	number = (uint32_t)index;
-	ret = index < 0 ? index :
-		write_memory(c->mem, arg + offsetof(struct user_reg, write_index), &number, sizeof(number));
-	ret = ret ? ret : add_enabler(h, c, &reg, e);
-	if (index < 0 && !e->refs) {
-		e->refs = 1;
-		put_event(h->t, e);
-	}
+	if (!ret)		/* by the bit's descriptor, which may have been the caller's; a failure is no error */
+		write_memory(h->t->user_events->enablers->program->mem, arg + offsetof(struct user_reg, write_index),
+			     &number, sizeof(number));
+	if (index < 0)
+		sweep(h->t);
 	return ret;
 }
 
@@ -734,29 +754,37 @@ static int ioctl_unreg(struct uft_handle *h, struct caller *c, uint64_t arg)
 {
 	struct user_unreg un;
 	struct enabler **p;
+	int ret;
 
-	if (read_memory(c->mem, arg, &un, sizeof(un)))
-		return -EFAULT;
-	if (un.size > 4096)
-		return -E2BIG;
-	if (un.size < sizeof(un) || un.reserved || un.reserved2)
-		return -EINVAL;
+	ret = read_struct(c, arg, &un, sizeof(un));
+	if (ret || un.reserved || un.reserved2)
+		return ret ? ret : -EINVAL;
 	p = find_enabler(h->t->user_events, c, un.disable_addr, un.disable_bit);
 	if (!*p)
 		return -ENOENT;
 	write_bit((*p)->program->mem, un.disable_addr, (*p)->bit, (*p)->size, 0);
 	drop_enabler(h->t->user_events, p);
+	sweep(h->t);
 	return 0;
 }
 
-/* An existing event belongs to a file, so it is busy: the close of its last file removes it. */
+/* Removes all events of a name. One that is no persistent event belongs to a file or a bit, so it is busy. */
 static int ioctl_del(struct uft_handle *h, struct caller *c, uint64_t arg)
 {
-	char text[MAX_DESCRIPTION], *fields;
-	int ret = read_text(c->mem, arg, text, sizeof(text));
+	struct user_event **p = &h->t->user_events->events;
+	char name[MAX_DESCRIPTION];
+	int ret = read_text(c->mem, arg, name, sizeof(name)), is_found = 0;
 
-	ret = ret ? ret : split(text, &fields);
-	return ret ? ret : find_event(h->t->user_events, text, "", 0) ? -EBUSY : -ENOENT;
+	look_for_ended(h->t);
+	while (!ret && *p)
+		if (strcmp((*p)->name, name)) {
+			p = &(*p)->next;
+		} else {
+			is_found = 1;
+			ret = c->share->uid != geteuid() && !is_referred_to(h->t, *p) ? -EPERM : remove_event(h->t, p);
+			p = &h->t->user_events->events;
+		}
+	return ret ? ret : is_found ? 0 : -ENOENT;
 }
 
 int ioctl_user_events(struct uft_handle *h, unsigned cmd, uint64_t arg)
@@ -776,7 +804,7 @@ int ioctl_user_events(struct uft_handle *h, unsigned cmd, uint64_t arg)
 	return ret;
 }
 
-/* Are dynamic texts inside the record, and terminated? The kernel's validators check the same. */
+/* Are dynamic fields inside the record, and texts terminated? The kernel's validators check the same. */
 static int are_texts_whole(const struct user_event *e, const uint8_t *p, size_t n)
 {
 	for (uint32_t i = 0; i < e->type->nfields; i++) {
@@ -789,7 +817,10 @@ static int are_texts_whole(const struct user_event *e, const uint8_t *p, size_t 
 		memcpy(&loc, p + at, 4);
 		from = f->place == UFT_FIELD_REL_LOC ? at + 4 +
 			(loc & 0xffff) : (loc & 0xffff) - (uint64_t)UFT_EVENT_COMMON;
-		if (from > n || loc >> 16 > n - from || (f->is_string && (!(loc >> 16) || p[from + (loc >> 16) - 1])))
+		if (f->place == UFT_FIELD_DATA_LOC && !loc)
+			continue;	/* no text: the byte before it is that of the common fields */
+		if (from > n || loc >> 16 > n - from ||
+		    (f->is_string && from + (loc >> 16) && p[from + (loc >> 16) - 1]))
 			return 0;
 	}
 	return 1;
@@ -810,7 +841,7 @@ ssize_t store_user_events(struct uft_handle *h, const char *p, size_t n)
 		return -EINVAL;
 	if (!e)
 		return -ENOENT;
-	if (n - 4 < e->bytes)
+	if (n - 4 < e->text.bytes)
 		return -EINVAL;
 	if (!is_wanted(h->t, e))
 		return -EBADF;
@@ -826,6 +857,8 @@ int show_user_events_status(const struct place *at, struct tree_text *out)
 {
 	const struct user_events *all = at->t->user_events;
 	uint32_t n = 0, busy = 0;
+
+	look_for_ended(at->t);
 
 	for (const struct user_event *e = all ? all->events : NULL; e; e = e->next) {
 		int is_on = is_wanted(at->t, e);

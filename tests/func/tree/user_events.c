@@ -10,6 +10,9 @@
  *	many=NAME	registers the bits of as many words as it may; prints how many, and the error
  *	formats=NAME	as many formats of one name as it may
  *	unreg, del=NAME
+ *	stay=NAME	registers an event that stays; nowhere=NAME: with a word that is not mapped
+ *	later=BYTE	a structure of a later ABI, whose last byte is that
+ *	reopen		closes the file, and opens it anew
  *	map, place	a word at an address of its own; prints its bits
  *	fixed=NAME	registers that word
  *	exec		executes itself, which does what follows
@@ -77,6 +80,18 @@ static void reg_word(const char *text, int flags, int bit, const volatile uint32
 static void reg(const char *text, int flags, int bit)
 {
 	reg_word(text, flags, bit, &enabled);
+}
+
+static void reg_later(const char *byte)
+{
+	struct { struct user_reg r; uint8_t more[8]; } __attribute__((packed)) x = {
+		{ sizeof(x), (uint8_t)next_bit++, sizeof(enabled), 0, (uint64_t)(uintptr_t)&enabled,
+		  (uint64_t)(uintptr_t)"later u8 a", 99 },
+		{ [7] = (uint8_t)atoi(byte) }
+	};
+	int ret = ioctl(fd, DIAG_IOCSREG, &x);
+
+	say("reg", ret < 0 ? ret : (long)x.r.write_index);
 }
 
 #define MANY 20000
@@ -202,6 +217,16 @@ int main(int argc, char **argv)
 			reg(arg, 2, next_bit++);
 		if (!strcmp(argv[i], "again"))
 			reg(arg, 0, next_bit - 1);
+		if (!strcmp(argv[i], "stay"))
+			reg(arg, 1, next_bit++);
+		if (!strcmp(argv[i], "nowhere"))
+			reg_word(arg, 0, 0, (const volatile uint32_t *)8);
+		if (!strcmp(argv[i], "later"))
+			reg_later(arg);
+		if (!strcmp(argv[i], "reopen")) {
+			close(fd);
+			fd = open("/sys/kernel/tracing/user_events_data", O_RDWR);
+		}
 		if (!strcmp(argv[i], "badbit"))
 			reg(arg, 0, 32);
 		if (!strcmp(argv[i], "bit"))

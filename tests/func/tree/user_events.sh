@@ -26,6 +26,93 @@ del ENOENT
 Active: 0
 Busy: 0"
 
+# ---- The grammar of the kernel with its edges: what it accepts, which two are the same, and how it shows them
+inside '$T "reg=a u32 x;" "reg=a u32 x" "reg=b u32 x;;u32 y" "reg=b u32 x;;u32 y" "reg=b u32 x; u32 y" "reg=c u32  x" "reg=c u32 x ;u32 y" "reg=c unsigned int  x" "reg=c u32 x 4" "reg=c u32" "reg=c char[00000001] x" "reg=c struct s x" "reg=c struct s x 0" "reg=c:flag u32 x" \
+		"reg=d struct s x 12;u8 y" "reg=d  struct s  x 12; u8 y" "reg=d struct s x 13; u8 y" "reg=e char[0x10] x; __data_loc u8[] y; __rel_loc unsigned char[] z; s16 w" "reg=f char[4]x x" "reg=g" "reg=g u8 x" "nowhere=h u8 x" later=0 later=1 reopen bit wait=3 >$TMP/said &
+	soon "grep -q bits $TMP/said"; cat $TMP/said dynamic_events; for e in d e; do sed -n "s/^.field:\([^c].*\|char .*\);$/\1/p; s/^print/print/p" events/user_events/$e/format | grep -v common_; done; echo 1 >events/user_events/a/enable; wait'
+expect_equal "grammar" "$(cat out)" "reg 0
+reg 0
+reg 1
+reg EADDRINUSE
+reg 1
+reg EINVAL
+reg EINVAL
+reg EINVAL
+reg EINVAL
+reg EINVAL
+reg EINVAL
+reg EINVAL
+reg EINVAL
+reg EINVAL
+reg 2
+reg 2
+reg EADDRINUSE
+reg 3
+reg 4
+reg 5
+reg EADDRINUSE
+reg ENOMEM
+reg 7
+reg E2BIG
+bits 0
+u:a u32 x
+u:b u32 x; u32 y
+u:d struct s x 12; u8 y
+u:e char[0x10] x; __data_loc u8[] y; __rel_loc unsigned char[] z; s16 w
+u:f char[4]x x
+u:g
+u:later u8 a
+struct s x;	offset:8;	size:12;	signed:1
+u8 y;	offset:20;	size:1;	signed:0
+print fmt: \"x=%llu y=%u\", REC->x, REC->y
+char x[16];	offset:8;	size:16;	signed:1
+__data_loc u8[] y;	offset:24;	size:4;	signed:1
+__rel_loc unsigned char z[];	offset:28;	size:4;	signed:1
+s16 w;	offset:32;	size:2;	signed:1
+print fmt: \"x=%s y=%llu z=%s w=%d\", REC->x, REC->y, __get_rel_str(z), REC->w"
+
+# ---- Events that stay until they are removed, of dynamic_events and of programs; a removed name is free for other fields
+inside 'add() { echo "$1:$( (echo "$1" >>dynamic_events) 2>&1 | sed "s/.*://")"; }; show() { cat dynamic_events; tail -n 2 user_events_status; }
+	$T "stay=kept u8 x" "reg=gone u8 x" unreg reopen "del=gone" "del=kept x" "reg=kept u8 x" del=kept; soon "! grep -q gone dynamic_events"
+	add "u:mine u32 a;char[4] b"; add "u: mine u32 a; char[4] b"; add "u:mine u64 a"; add "u:bad long a"; add "u mine u32 a"; show; ls -d events/user_events/*/
+	add "-:mine"; add "-:synthetic/mine u32 a; char[4] b"; echo 1 >events/user_events/mine/enable; add "-:mine u32 a; char[4] b"; $T del=mine; (echo >dynamic_events) 2>&1 | sed "s/.*: //"; echo 0 >events/user_events/mine/enable
+	add "-:user_events/mine u32 a; char[4] b"; add "u:mine u64 a"; $T del=mine del=mine "reg=gone u64 x"; soon "! grep -q gone dynamic_events"; add "s:syn u8 x"; echo >dynamic_events && echo emptied; show; ls -d events/user_events/*/'
+expect_no_err
+expect_equal "events that stay" "$(cat out)" "reg 0
+reg 1
+unreg 0
+del EBUSY
+del ENOENT
+reg 0
+del EBUSY
+u:mine u32 a;char[4] b:
+u: mine u32 a; char[4] b:
+u:mine u64 a: Address already in use
+u:bad long a: Invalid argument
+u mine u32 a: Invalid argument
+u:kept u8 x
+u:mine u32 a; char[4] b
+Active: 2
+Busy: 0
+events/user_events/gone/
+events/user_events/kept/
+events/user_events/mine/
+-:mine: No such file or directory
+-:synthetic/mine u32 a; char[4] b: No such file or directory
+-:mine u32 a; char[4] b: Device or resource busy
+del EBUSY
+Device or resource busy
+-:user_events/mine u32 a; char[4] b:
+u:mine u64 a:
+del 0
+del ENOENT
+reg 0
+s:syn u8 x:
+emptied
+Active: 0
+Busy: 0
+events/user_events/gone/"
+
 # ---- Enabled and disabled while it runs: its bit, its records, in the instances that have it
 inside 'E=events/user_events/ev; mkdir instances/a
 	$T "reg=ev u32 n; __rel_loc char[] s" "reg=go u32 a" write=0,1,off wait=3 bit write=0,7,hello write=0,8,other wait=2 bit write=0,9,late >$TMP/said &
@@ -34,17 +121,17 @@ inside 'E=events/user_events/ev; mkdir instances/a
 	echo 0 >$E/enable; echo >instances/a/set_event; wait
 	cat $TMP/said; sed -n "s/^ *\([^ ]*\)-[0-9]* .*: \(ev: .*\)/\1 \2/p" trace instances/a/trace; ls events/user_events/ev | head -1'
 expect_no_err
-expect_equal "enabled, written, disabled" "$(cat out)" "go
-ev
+expect_equal "enabled, written, disabled" "$(cat out)" "ev
+go
 
 Active: 2
 Busy: 0
 	field:u32 n;	offset:8;	size:4;	signed:0;
-	field:__rel_loc char[] s;	offset:12;	size:4;	signed:1;
+	field:__rel_loc char s[];	offset:12;	size:4;	signed:1;
 
 print fmt: \"n=%u s=%s\", REC->n, __get_rel_str(s)
-go
 ev # Used by ftrace
+go
 
 Active: 2
 Busy: 1
@@ -72,9 +159,9 @@ inside 'E=events/user_events/ev; mkdir instances/a
 	echo "!traceoff" >$E/trigger; echo 0 >events/enable; wait; cat $TMP/said; echo; grep -o "ev: .*" trace; grep -o "ev: .*" instances/a/trace'
 expect_no_err
 expect_equal "triggers" "$(cat out)" "0*
-more
-go
 ev # Used by ftrace
+go
+more
 { n:          7 } hitcount:          2
 { n:          8 } hitcount:          1
 traceoff:count=0 if n == 5

@@ -155,7 +155,7 @@ static uint32_t programs_of(const struct user_events *all)
 
 static void scene(const char *what, const char *program, int has_companion)
 {
-	struct user_event event = { 0 };
+	struct user_event event = { .refs = 1 };
 	struct user_events all = { .events = &event };
 	struct uft_tree *t = calloc(1, sizeof(*t));
 	struct uft_handle h = { .t = t };
