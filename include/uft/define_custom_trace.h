@@ -7,6 +7,7 @@
  * records the event custom:NAME, so UFT_TRACE_PROBES is defined in all files (uft/tracepoint_probes.h). While the event
  * is off each call of trace_NAME() calls that probe, which is a nop.
  */
+#pragma GCC system_header	/* macros as the kernel's: no -pedantic */
 #ifdef CREATE_CUSTOM_TRACE_EVENTS
 #undef CREATE_CUSTOM_TRACE_EVENTS
 #ifndef UFT_TRACE_PROBES

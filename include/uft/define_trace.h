@@ -8,6 +8,7 @@
  *	3	the description of a class, as a type, and the description itself
  *	4	the function that writes a record, and the description of each event
  */
+#pragma GCC system_header	/* macros as the kernel's: no -pedantic */
 #ifdef CREATE_TRACE_POINTS
 #undef CREATE_TRACE_POINTS
 
@@ -359,8 +360,8 @@ __attribute__((constructor, unused)) static __UFT_NOTRACE void __uft_count_cpus(
 #define __get_rel_cpumask(item)		((char *)__get_rel_dynamic_array(item))
 #define __get_rel_sockaddr(item)	((struct sockaddr *)__get_rel_dynamic_array(item))
 #define __uft_assign(to, item)		memcpy(to, __data_offsets.item##_ptr_, \
-					       strnlen((const char *)__data_offsets.item##_ptr_, \
-						       __data_offsets.item##_len_ - 1))
+					       __uft_length((const char *)__data_offsets.item##_ptr_, \
+							    __data_offsets.item##_len_ - 1))
 #define __assign_str(item, src...)	__uft_assign(__get_str(item), item)
 #define __assign_str_len(item, src...)	__uft_assign(__get_str(item), item)
 #define __assign_rel_str(item, src...)	__uft_assign(__get_rel_str(item), item)

@@ -5,6 +5,7 @@
  * In the reading that describes fields, __uft_dynamic() and __uft_rel_dynamic() take the name that the kernel writes
  * into `format`, which need not be a type of the program.
  */
+#pragma GCC system_header	/* macros as the kernel's: no -pedantic */
 #ifndef __uft_dynamic
 #define __uft_dynamic(name, type, item)		__dynamic_array(type, item, -1)
 #define __uft_rel_dynamic(name, type, item)	__rel_dynamic_array(type, item, -1)

@@ -4,6 +4,7 @@
  *
  * Helpers that such readers know stay as they are. The kernel replaces the others by text that readers know.
  */
+#pragma GCC system_header	/* macros as the kernel's: no -pedantic */
 #define __entry REC
 #define TP_printk(fmt, args...)			"\"" fmt "\", " __stringify(args)
 #define __print_flags_u64(args...)		__print_flags(args)

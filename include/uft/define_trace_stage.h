@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* define_trace_stage.h - part of define_trace.h: undefines fields and helpers of the reading before */
+#pragma GCC system_header	/* macros as the kernel's: no -pedantic */
 #undef __field
 #undef __field_ext
 #undef __field_struct

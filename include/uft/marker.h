@@ -11,6 +11,7 @@
  * includes this. Nothing is linked; see tracepoint.h. The fields of slices and counters have the names by which
  * Perfetto makes tracks of events.
  */
+#pragma GCC system_header	/* macros as the kernel's: no -pedantic */
 #ifndef UFT_MARKER_H
 #define UFT_MARKER_H
 

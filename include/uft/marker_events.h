@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* marker_events.h - the events of marker.h */
+#pragma GCC system_header	/* macros as the kernel's: no -pedantic */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM uft
 

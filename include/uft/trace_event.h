@@ -6,6 +6,7 @@
  * <uft/define_trace.h> at its end reads it again, in the file that has defined CREATE_TRACE_POINTS, for the
  * definitions.
  */
+#pragma GCC system_header	/* macros as the kernel's: no -pedantic */
 #ifndef UFT_TRACE_EVENT_H
 #define UFT_TRACE_EVENT_H
 
@@ -14,6 +15,14 @@
 #ifndef PARAMS
 #define PARAMS(args...)		args
 #endif
+
+/* strnlen() is not in ISO C: -std=c11 does not declare it. */
+static inline __attribute__((unused)) __UFT_NOTRACE size_t __uft_length(const char *text, size_t most)
+{
+	const char *end = (const char *)__builtin_memchr(text, 0, most);
+
+	return end ? (size_t)(end - text) : most;
+}
 
 #include <uft/tracepoint_probes.h>
 #ifdef UFT_TRACE_PROBES

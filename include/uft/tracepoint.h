@@ -19,6 +19,7 @@
  *	__uft_prints	struct uft_event_print, the same
  *	__uft_enums	struct uft_event_enum, the same
  */
+#pragma GCC system_header	/* macros as the kernel's: no -pedantic */
 #ifndef UFT_TRACEPOINT_H
 #define UFT_TRACEPOINT_H
 

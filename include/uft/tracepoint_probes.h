@@ -14,6 +14,7 @@
  * probe runs that was removed before. Probes may fire in signal handlers. Signal handlers may not call the functions
  * that change lists, and a probe may not call the function that waits for probes.
  */
+#pragma GCC system_header	/* macros as the kernel's: no -pedantic */
 #ifndef UFT_TRACEPOINT_PROBES_H
 #define UFT_TRACEPOINT_PROBES_H
 

@@ -22,6 +22,51 @@ if command -v objdump >/dev/null; then
 	expect_equal "records are cleared word by word" "$(objdump -d plain | sed -n '/<__uft_write_sample_number.*>:$/,/ret/p' | grep -cE 'call +[*]|rep stos')" 1
 fi
 
+# ---- Strict ISO, and all warnings: the headers have none, and the program still has its own
+cat >strict.h <<'end'
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM strict
+#if !defined(STRICT_H) || defined(TRACE_HEADER_MULTI_READ)
+#define STRICT_H
+#include <linux/tracepoint.h>
+TRACE_EVENT(said, TP_PROTO(int n, const char *text), TP_ARGS(n, text),
+	TP_STRUCT__entry(__field(int, n) __string(text, text) __dynamic_array(int, list, 2)),
+	TP_fast_assign(__entry->n = n; __assign_str(text); ((int *)__get_dynamic_array(list))[0] = n;),
+	TP_printk("n=%d text=%s", __entry->n, __get_str(text)))
+#endif
+#undef TRACE_INCLUDE_PATH
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_PATH .
+#define TRACE_INCLUDE_FILE strict
+#include <trace/define_trace.h>
+end
+cat >strict.c <<'end'
+#include <uft/marker.h>
+#define CREATE_TRACE_POINTS
+#include "strict.h"
+int main(int argc, char **argv)
+{
+	uft_begin("slice");
+	trace_printk("hello %d\n", argc);
+	trace_said(argc, argv[0]);
+	uft_end();
+#ifdef WRONG
+	trace_printk("hello %d\n", "text");
+#endif
+	return 0;
+}
+end
+for with in "gcc -std=c99" "gcc -std=c11" "clang -std=c11" "g++ -x c++ -std=c++11" "g++ -x c++ -std=c++20" "clang++ -x c++ -std=c++11" "clang++ -x c++ -std=c++20"; do
+	command -v ${with%% *} >/dev/null || { echo "not run: no ${with%% *}"; continue; }
+	for more in -O0 -O2; do
+		# shellcheck disable=SC2086
+		$with $more -Wall -Wextra -pedantic $include -I. -c -o strict.o strict.c >said 2>&1
+		expect_equal "$with $more: no warning" "$(cat said)" ""
+	done
+	# shellcheck disable=SC2086
+	$with -DWRONG -Wall -Wextra $include -I. -c -o strict.o strict.c 2>&1 | grep -q 'Wformat' || fail "$with: the program's own mistake is not told"
+done
+
 # ---- Prepared for a tracer: the functions of these headers are none of the program's
 for way in "-pg" "-pg -mfentry" "-fpatchable-function-entry=5"; do
 	for with in "$*" "g++ -x c++ -fpermissive" clang; do
