@@ -28,11 +28,18 @@ static void put_text(struct line *l, const char *text)
 	put(l, text, strlen(text));
 }
 
+/* A kernel shows a dynamic array by bytes, and <INVALID-SIZE> for another one, whose elements are shown here. */
 static void put_array(struct line *l, const struct uft_event_field *f, const struct uft_field_value *v)
 {
 	char text[32];
 	uint32_t size = f->element ? f->element : 1;
 
+	for (size_t i = 0; f->place != UFT_FIELD_FIXED && i < v->len; i++) {
+		snprintf(text, sizeof(text), "%s%02x", i ? "," : "", v->bytes[i]);
+		put_text(l, text);
+	}
+	if (f->place != UFT_FIELD_FIXED)
+		return;
 	put_text(l, "{");
 	for (size_t i = 0; (i + 1) * size <= v->len; i++) {
 		snprintf(text, sizeof(text), "%s0x%" PRIx64, i ? "," : "",
@@ -42,25 +49,44 @@ static void put_array(struct line *l, const struct uft_event_field *f, const str
 	put_text(l, "}");
 }
 
+/*
+ * A number as the kernel's option fields shows it: of one byte its character, if it can be printed, and of one or two
+ * bytes without a sign; of four and eight bytes with one, whatever its type.
+ */
+static void put_number(struct line *l, uint32_t size, int64_t number)
+{
+	uint64_t shown = size < 8 ? (uint64_t)number & ((1ull << 8 * size) - 1) : (uint64_t)number;
+	char text[64];
+
+	if (size == 1 && shown >= ' ' && shown <= '~')
+		snprintf(text, sizeof(text), "'%c'(%d)", (int)shown, (int)shown);
+	else if (size == 1)
+		snprintf(text, sizeof(text), "(%d)", (int)shown);
+	else
+		snprintf(text, sizeof(text), "0x%" PRIx64 " (%" PRId64 ")", shown,
+			 size == 2 ? (int64_t)shown : size == 4 ? (int32_t)shown : (int64_t)shown);
+	put_text(l, text);
+}
+
 static void put_fields(struct line *l, const struct uft_event *ev)
 {
+	if (!ev->type->nfields)
+		put_text(l, "No fields found");
 	for (uint32_t i = 0; i < ev->type->nfields; i++) {
 		const struct uft_event_field *f = &ev->type->field[i];
 		struct uft_field_value v = uft_event_value(ev, f);
-		uint64_t shown = f->size < 8 ? (uint64_t)v.number & ((1ull << 8 * f->size) - 1) : (uint64_t)v.number;
-		char text[64];
 
-		put_text(l, i ? " " : "");
+		put_text(l, " ");
 		put_text(l, f->name);
 		put_text(l, "=");
-		if (f->is_string) {
+		if (f->is_string)
 			put(l, v.bytes, v.len);
-		} else if (f->is_array) {
+		else if (f->is_array)
 			put_array(l, f, &v);
-		} else {
-			snprintf(text, sizeof(text), "0x%" PRIx64 " (%" PRId64 ")", shown, v.number);
-			put_text(l, text);
-		}
+		else if (f->size == 1 || f->size == 2 || f->size == 4 || f->size == 8)
+			put_number(l, f->size, v.number);
+		else
+			put_text(l, "<INVALID-SIZE>");
 	}
 }
 
@@ -91,7 +117,7 @@ char *named_text(char *p, const struct uft_event *ev, int has_field_names)
 		return p;
 	in.kernel_id = ev->type->kernel_id;
 	put_text(&l, ev->type->name);
-	put_text(&l, ": ");
+	put_text(&l, has_field_names || !ev->type->text ? ":" : ": ");
 	if (has_field_names || !ev->type->text)
 		put_fields(&l, ev);
 	else

@@ -182,6 +182,23 @@ ev: n=7 s=x
 ev: n=8 s=y
 ev: n=7 s=z"
 
+# ---- The option fields: numbers by their size as a kernel shows them, dynamic arrays by bytes
+inside '$T "reg=raw u32 n; __rel_loc u8[] s" "reg=small u8 a;s8 b;u16 c; __rel_loc char[] s" "reg=none" "reg=odd struct x n 3;u8 y; __rel_loc char[] s" wait=15 write=0,4294967295,ab write=1,4294838081,text short=2 write=3,1,odd >$TMP/said &
+	soon "[ -e events/user_events/odd/enable ]"; echo 1 >events/user_events/enable; wait; echo 1 >options/fields; cat $TMP/said; sed -n "s/^[^#].*[0-9]: //p" trace'
+expect_no_err
+expect_equal "fields" "$(cat out)" "reg 0
+reg 1
+reg 2
+reg 3
+write 15
+write 17
+short 4
+write 16
+raw: n=0xffffffff (-1) s=61,62,00
+small: a='A'(65) b=(7) c=0xfffe (65534) s=text
+none:No fields found
+odd: n=<INVALID-SIZE> y=(0) s=odd"
+
 # ---- Two programs: one event of the same name and fields, several formats of one name
 inside '$T "multi=m u32 a" "multi=m u64 b" "multi=m u32 a" >$TMP/said; cat $TMP/said; ls events/user_events_multi
 	$T "reg=both u32 a; __rel_loc char[] s" wait=1 write=0,1,x >/dev/null & $T "reg=both u32 a; __rel_loc char[] s" wait=1 write=0,2,y >/dev/null &
