@@ -202,7 +202,7 @@ int lv_make_room(struct uft_live *l, struct lv_ring *r)
 {
 	struct lv_cpu *cpu = cpu_of(l, r);
 
-	if (l->opts.overwrite && (l->is_watched || l->opts.is_tap /* GUARD(tap_grows, 0) */))
+	if (l->opts.overwrite && (l->tap || l->opts.is_tap /* GUARD(tap_grows, 0) */))
 		return 1;
 	while (cpu->bytes + l->geo->head.sub_bytes > limit_of(l, cpu))
 		if (!lv_reclaim(l, cpu, limit_of(l, cpu)) && (!l->opts.overwrite || !drop_oldest(l, cpu)))
@@ -528,7 +528,7 @@ static struct lv_ring *mark_ring(struct uft_live *l, uint32_t cpu)
  * Appends one record of @body bytes, behind its context, to the CPU's marker ring: in a new sub-buffer if it does not
  * fit into the current one. 0, -ENOMEM, -EBADF.
  */
-static int put_own(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, uint64_t *w, uint32_t body)
+static int append_own(struct uft_live *l, uint32_t cpu, uint64_t *w, uint32_t body)
 {
 	uint32_t sub = l->geo->head.sub_bytes;
 	struct lv_ring *r;
@@ -537,14 +537,16 @@ static int put_own(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu,
 	if (lv_is_cpu_off(l, cpu))
 		return -EBADF;
 	pthread_mutex_lock(&l->lock);
-	w[1] = uft_live_clock(l);
-	w[0] = UFT_REC_WORD(UFT_REC_CONTEXT, 0, w[1]);
-	w[2] = pid | (uint64_t)tid << 32;
-	w[3] |= (uint32_t)w[1];
+	if (!w[1]) {		/* the tap's has the same clock */
+		w[1] = uft_live_clock(l);
+		w[0] = UFT_REC_WORD(UFT_REC_CONTEXT, 0, w[1]);
+		w[3] |= (uint32_t)w[1];
+	}
 	r = mark_ring(l, cpu < l->ncpus && cpu < 1024 ? cpu : 0);
 	if (r && (!(r->end & (sub - 1)) || (r->end & (sub - 1)) + body > sub)) {
 		struct uft_sub_header h = {
-			.position = (r->end + sub - 1) & ~(uint64_t)(sub - 1), .clock = w[1], .pid = pid, .tid = tid
+			.position = (r->end + sub - 1) & ~(uint64_t)(sub - 1), .clock = w[1], .pid = (uint32_t)w[2],
+			.tid = (uint32_t)(w[2] >> 32)
 		};
 
 		if (r->end & (sub - 1))		/* the rest is PAD */
@@ -559,6 +561,18 @@ static int put_own(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu,
 		lv_take(l, r, r->end, (const uint8_t *)w, body);
 	pthread_mutex_unlock(&l->lock);
 	return !r ? -ENOMEM : has_room ? 0 : -EBADF;
+}
+
+/* Appends the record to the buffer and to the tap that watches it. */
+static int put_own(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, uint64_t *w, uint32_t body)
+{
+	int ret;
+
+	w[2] = pid | (uint64_t)tid << 32;
+	ret = append_own(l, cpu, w, body);
+	if (!ret && l->tap) /* GUARD(own_records_tap) */
+		append_own(l->tap, cpu, w, body);
+	return ret;
 }
 
 long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, const char *text, size_t n, int is_raw)

@@ -122,10 +122,10 @@ void uft_live_show(struct uft_live *l, uint64_t clock)
 	pthread_mutex_unlock(&l->lock);
 }
 
-void uft_live_watched(struct uft_live *l, int on)
+void uft_live_watched(struct uft_live *l, struct uft_live *tap)
 {
 	pthread_mutex_lock(&l->lock);
-	l->is_watched = on;
+	l->tap = tap;
 	l->looked = l->watermark;
 	lv_fit(l);
 	pthread_mutex_unlock(&l->lock);

@@ -73,8 +73,11 @@ void uft_live_show_one(struct uft_live *l, uint64_t clock);
  * when.
  */
 void uft_live_settle(struct uft_live *l, const struct uft_event_set *types, const struct uft_event_set *shown);
-/* 1: from now on the consumer of @l gets no event that uft_live_watch() has not seen; 0: it gets them again. */
-void uft_live_watched(struct uft_live *l, int on);
+/*
+ * From now on @tap gets what the session writes into @l itself as well (marks, user events), and the consumer of @l
+ * gets no event that uft_live_watch() has not seen. NULL: it gets all of them again.
+ */
+void uft_live_watched(struct uft_live *l, struct uft_live *tap);
 /* Consumes @tap, and calls @fn for each event in turn, on behalf of @l. @fn must not call live.h for @tap. */
 void uft_live_watch(struct uft_live *tap, struct uft_live *l,
 		    void (*fn)(void *arg, const struct uft_event *e, uint64_t clock), void *arg);

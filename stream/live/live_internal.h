@@ -86,7 +86,7 @@ struct uft_live {
 	struct sel_choice *choice; size_t nchoice, cap_choice;	/* choices.c */
 	uint64_t *single_at; size_t nsingle_at, cap_single_at;
 	uint64_t cpus_off[UFT_LIVE_CPUS / 64];	/* muted, too: a bit for each CPU */
-	int is_watched;
+	struct uft_live *tap;		/* that watches it; NULL: none */
 	uint64_t looked;		/* while watched: a watermark for the consumer */
 };
 

@@ -105,7 +105,7 @@ static int may_be_single(const struct uft_live *l, const struct piece *p)
 {
 	size_t i = sel_single_from(l->single_at, l->nsingle_at, p->clock);
 
-	return l->is_watched || (i < l->nsingle_at && l->single_at[i] == p->clock);
+	return l->tap || (i < l->nsingle_at && l->single_at[i] == p->clock);
 }
 
 static int is_hidden_stack(struct judging *j, const struct piece *p)

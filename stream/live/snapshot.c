@@ -470,7 +470,7 @@ static int begin(struct uft_live *l)
 /* Returns the clock up to which the order of events is certain, and known which of them are shown. */
 static uint64_t limit_of(const struct uft_live *l)
 {
-	return l->is_watched && l->looked < l->watermark ? l->looked : l->watermark;
+	return l->tap && l->looked < l->watermark ? l->looked : l->watermark;
 }
 
 struct uft_stream *uft_live_begin(struct uft_live *l, uint32_t cpu)

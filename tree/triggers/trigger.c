@@ -213,7 +213,6 @@ static struct triggers *begin(struct instance *in)
 		free(g);
 		return NULL;
 	}
-	uft_live_watched(in->live, 1);
 	g->is_on = in->set.is_on;
 	g->begun = g->since = uft_live_clock(in->live);
 	if (uft_event_set_copy(&g->events, &in->set.events)) {
@@ -222,6 +221,7 @@ static struct triggers *begin(struct instance *in)
 		free(g);
 		return NULL;
 	}
+	uft_live_watched(in->live, g->tap);
 	if (!g->is_on)		/* targets will write while a traceon waits */
 		uft_live_hide(in->live, g->since);
 	return g;
@@ -257,7 +257,7 @@ void trigger_free(struct instance *in)
 		return;
 	event_triggers_free(g);
 	in->triggers = NULL;
-	uft_live_watched(in->live, 0);
+	uft_live_watched(in->live, NULL);
 	drop_last(g, 0);
 	forget_known(g);
 	uft_live_unfollow(g->tap);

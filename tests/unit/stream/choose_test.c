@@ -194,7 +194,8 @@ static void waiting(void **state)
 	const struct uft_event_set gone = { &six, 1 }, shown = { &three, 1 };
 	const struct uft_live_events some = { .shown = { &one, 1 }, .waiting = { &six, 1 } },
 		all = { .shown = { &three, 1 } };
-	struct uft_live *l = open_live(1);
+	const struct uft_live_opts opts = { .cpu_bytes = HELD, .overwrite = 1 };
+	struct uft_live *l = open_live(1), *tap;
 	uint32_t id[3];
 	uint64_t looked, later;
 
@@ -206,7 +207,8 @@ static void waiting(void **state)
 	put(l, 0);
 	while (l->watermark <= l->choice[0].from)	/* behind the clock by a moment */
 		uft_live_pull(l);
-	uft_live_watched(l, 1);
+	assert_int_equal(uft_live_follow(l, &opts, &tap), 0);
+	uft_live_watched(l, tap);
 	looked = l->looked;
 	later = put(l, 0);
 	assert_true(later > looked);
@@ -221,6 +223,8 @@ static void waiting(void **state)
 	assert_int_equal(uft_live_choose_events(l, uft_live_clock(l), &all), 0);
 	assert_int_equal(l->nchoice, 2);
 	assert_true(event_view_is(l->choice[1].events, &all));
+	uft_live_unfollow(tap);
+	uft_live_destroy(tap);
 	uft_live_destroy(l);
 }
 
@@ -282,7 +286,10 @@ static void look(void *arg, const struct uft_event *e, uint64_t clock)
 	uft_live_show_one(k->leader, clock);
 }
 
-/* The leader's lock comes first: a look at a tap, which takes it, holds none. The thread sanitizer compares both orders. */
+/*
+ * The leader's lock comes first: a look at a tap, which takes it, holds none. The thread sanitizer compares
+ * both orders.
+ */
 static void lock_order(void **state)
 {
 	const struct uft_live_opts opts = { .cpu_bytes = HELD, .overwrite = 1 };
@@ -339,6 +346,47 @@ static void tap_grows(void **state)
 	uft_live_destroy(l);
 }
 
+static void look_at_mark(void *arg, const struct uft_event *e, uint64_t clock)
+{
+	uint64_t *seen = arg;
+
+	assert_int_equal(e->kind, UFT_EV_MARK);
+	assert_string_equal(e->text, "x");
+	seen[0]++;
+	seen[1] = clock;
+}
+
+/* What the session writes into a buffer comes to its tap, with the same clock; and no more once the tap is gone. */
+static void own_records(void **state)
+{
+	const struct uft_live_opts opts = { .cpu_bytes = HELD, .overwrite = 1 };
+	struct uft_live *l = open_live(1), *tap;
+	uint64_t seen[2] = { 0, 0 }, clock;
+
+	(void)state;
+	uft_live_until(l, UINT64_MAX);
+	put(l, 0);		/* before it is watched */
+	assert_int_equal(uft_live_follow(l, &opts, &tap), 0);
+	uft_live_watched(l, tap);
+	clock = put(l, 1);
+	while (uft_live_certain(tap) <= clock)
+		uft_live_pull(l);
+	uft_live_watch(tap, l, look_at_mark, seen);
+	assert_int_equal(seen[0], 1);
+	assert_true(seen[1] <= clock);
+	uft_live_show_one(l, seen[1]);
+	assert_true(is_remembered(l, seen[1]));
+	uft_live_watched(l, NULL);
+	clock = put(l, 1);
+	while (uft_live_certain(tap) <= clock)
+		uft_live_pull(l);
+	uft_live_watch(tap, l, look_at_mark, seen);
+	assert_int_equal(seen[0], 1);
+	uft_live_unfollow(tap);
+	uft_live_destroy(tap);
+	uft_live_destroy(l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -351,6 +399,7 @@ int main(void)
 		cmocka_unit_test(same_name),
 		cmocka_unit_test(lock_order),
 		cmocka_unit_test(tap_grows),
+		cmocka_unit_test(own_records),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
