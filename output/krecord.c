@@ -85,11 +85,7 @@ const struct krecord_format krecord_formats[KRECORD_NFORMATS] = {
 	"print fmt: \"<-- %ps (%d) (start: %llx  end: %llx) over: %d\", (void *)REC->func, REC->depth, "
 	"REC->calltime, REC->rettime, REC->depth\n" },
 
-	{ "print", "name: print\nID: 5\n" COMMON_FIELDS
-	"\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
-	"\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:0;\n"
-	"\n"
-	"print fmt: \"%ps: %s\", (void *)REC->ip, REC->buf\n" },
+	{ "print", uft_event_print_format },
 
 	{ "hwlat", "name: hwlat\nID: 15\n" COMMON_FIELDS
 	"\tfield:u64 duration;\toffset:8;\tsize:8;\tsigned:0;\n"

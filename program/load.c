@@ -21,7 +21,7 @@ const uint8_t *uft_load_bytes(unsigned load, uint32_t at, uint32_t field, const 
 	}
 	if ((uint64_t)at + field > r->bytes)
 		return nothing;
-	*n = field;
+	*n = field ? field : r->bytes - at;
 	return r->payload + at;
 }
 

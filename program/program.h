@@ -122,7 +122,10 @@ int uft_program_run(const struct uft_program *p, const struct uft_record *r);
 
 /* load.c: the value at a place within UFT_PROGRAM_RECORD. Numbers are sign-extended; for a load of bytes 0. */
 int64_t uft_load_number(unsigned load, uint32_t at, const struct uft_record *r);
-/* *n: the number of bytes; @field: their number in a complete record, for UFT_LOAD_BYTES. Never NULL. */
+/*
+ * *n: the number of bytes. @field: their number in a complete record, for UFT_LOAD_BYTES; 0: all up to the record's end.
+ * Never NULL.
+ */
 const uint8_t *uft_load_bytes(unsigned load, uint32_t at, uint32_t field, const struct uft_record *r, uint32_t *n);
 /* Returns the enum uft_facts that the value is, or 0. */
 uint32_t uft_load_facts(unsigned load);

@@ -63,6 +63,11 @@ static const struct { const char *system, *format; uint32_t tasks; } builtin[UFT
 		"REC->child_pid\n", UFT_TASKS_FORK },
 };
 
+const char uft_event_print_format[] = "name: print\nID: 5\nformat:\n" COMMON
+	"\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:0;\n"
+	"\nprint fmt: \"%ps: %s\", (void *)REC->ip, REC->buf\n";
+
 struct share { uint32_t owner; uint64_t used[NBOUNDS]; };
 
 struct uft_event_table {
@@ -70,6 +75,7 @@ struct uft_event_table {
 	pthread_mutex_t lock;		/* serializes adding */
 	uint32_t count;			/* atomic, stored last */
 	struct uft_event_type **chunk[NCHUNKS];
+	struct uft_event_type *print;	/* UFT_EVENT_PRINT */
 	uint32_t nsystems;		/* atomic, stored last */
 	/* members: under the lock; room: the next power of two */
 	struct system { char *name; uint32_t *member, nmembers; } system[MAX_SYSTEMS];
@@ -99,7 +105,7 @@ static const struct uft_event_type *place_of(const struct uft_event_table *t, ui
 
 const struct uft_event_type *uft_event_table_at(const struct uft_event_table *t, uint32_t index)
 {
-	const struct uft_event_type *type = place_of(t, index);
+	const struct uft_event_type *type = index == UFT_EVENT_PRINT ? t->print : place_of(t, index);
 
 	return type && !__atomic_load_n(&type->is_gone, __ATOMIC_RELAXED) ? type : NULL;
 }
@@ -693,6 +699,11 @@ struct uft_event_table *uft_event_table_new(void)
 	t->refs = 1;
 	t->next_id = FIRST_FREE_ID;
 	pthread_mutex_init(&t->lock, NULL);
+	if (uft_event_format_parse("ftrace", uft_event_print_format, &t->print, NULL)) {
+		uft_event_table_put(t);
+		return NULL;
+	}
+	t->print->index = t->print->system_index = UFT_EVENT_PRINT;
 	for (uint32_t i = 0; i < UFT_NBUILTINS; i++) {
 		struct uft_event_type *type;
 
@@ -731,6 +742,7 @@ void uft_event_table_put(struct uft_event_table *t)
 		free(t->system[i].name);
 		free(t->system[i].member);
 	}
+	free_type(t->print);
 	free(t->old);
 	free(t->slot);
 	free(t->object_slot);

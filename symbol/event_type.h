@@ -69,6 +69,12 @@ struct uft_event_type {
 struct uft_event_table;
 
 /* The built-in types: their indices in every table. */
+/*
+ * The type of marks, ftrace:print. It stands beside the others, since only its triggers and histograms work as those of
+ * an event: no count has its index, and no word or name finds it.
+ */
+#define UFT_EVENT_PRINT	UINT32_MAX
+extern const char uft_event_print_format[];
 enum uft_builtin_event { UFT_BUILTIN_EXEC, UFT_BUILTIN_EXIT, UFT_BUILTIN_FORK, UFT_NBUILTINS };
 #define UFT_EVENT_SCHED_EXEC	(UFT_EVENT_FREE + UFT_BUILTIN_EXEC)
 #define UFT_EVENT_SCHED_EXIT	(UFT_EVENT_FREE + UFT_BUILTIN_EXIT)
@@ -110,7 +116,7 @@ int uft_event_table_note_object(struct uft_event_table *t, uint32_t owner, const
 void uft_event_table_remove(struct uft_event_table *t, uint32_t index);
 
 uint32_t uft_event_table_count(const struct uft_event_table *t);	/* indices: some may be empty */
-/* NULL: empty */
+/* @index: also UFT_EVENT_PRINT. NULL: empty */
 const struct uft_event_type *uft_event_table_at(const struct uft_event_table *t, uint32_t index);
 uint32_t uft_event_table_systems(const struct uft_event_table *t);
 const char *uft_event_table_system(const struct uft_event_table *t, uint32_t system);

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* events/ftrace/print is the one directory of a single event. */
 static uint32_t event_of(const struct place *at)
 {
-	return at->index;
+	return at->row->pub.scope & UFT_SCOPE_EVENT ? at->index : UFT_EVENT_PRINT;
 }
 
 int show_event_trigger(const struct place *at, struct tree_text *out)

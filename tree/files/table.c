@@ -23,6 +23,12 @@
 	DIR("events/ftrace/" name, 0755, EACH, "the record " name),			\
 	FILE("events/ftrace/" name "/format", 0440, EACH, "its layout", .show = show_format)
 #define ID(name)	FILE("events/ftrace/" name "/id", 0440, EACH, "its number", .show = show_event_id)
+#define TRIGGERS(path, where)								\
+	FILE(path "trigger", 0640, where,						\
+	     "what it does when it comes: traceon, stacktrace, snapshot, hist:keys=FIELD ... if FILTER; ! in front takes one out", \
+	     .show = show_event_trigger, .store = store_event_trigger, .truncate = truncate_event_trigger, \
+	     .takes = "Takes traceon, traceoff, stacktrace, snapshot, graph, graph:stop, enable_event:SYSTEM:EVENT, disable_event, enable_hist, disable_hist, hist:keys=..., each with if FILTER"), \
+	FILE(path "hist", 0440, where, "the tables of its histograms", .show = show_event_hist)
 #define TRACE	.open = open_trace, .release = release_trace, .read = read_trace, .store = store_trace, \
 	.truncate = truncate_trace
 #define PIPE	.open = open_pipe, .release = release_pipe, .read = read_pipe, .poll = poll_pipe, \
@@ -78,7 +84,8 @@ static const struct row rows[] = {
 	FILE("set_ftrace_notrace", 0640, EACH, "do not trace these functions", FUNCTIONS),
 	FILE("set_graph_function", 0640, TOP, "the graph shows only these functions and what they call", FUNCTIONS),
 	FILE("set_graph_notrace", 0640, TOP, "the graph shows neither these functions nor what they call", FUNCTIONS),
-	FILE("set_ftrace_pid", 0640, EACH, "trace functions of these tasks only; processes from outside are attached to",
+	FILE("set_ftrace_pid", 0640, EACH,
+	     "trace functions of these tasks only; processes from outside are attached to",
 	     .open = open_pids, .release = release_pids, .show = show_pids, .store = store_pids),
 	FILE("set_ftrace_notrace_pid", 0640, EACH, "do not trace functions of these tasks",
 	     .open = open_pids, .release = release_pids, .show = show_pids, .store = store_pids),
@@ -219,11 +226,7 @@ static const struct row rows[] = {
 	FILE("events/%/%/filter", 0640, EVENT, "which of them: pid == 1 && comm ~ \"a*\"; 0 takes it out",
 	     .show = show_event_filter, .store = store_event_filter),
 	FILE("events/%/%/format", 0440, EVENT, "its fields", .show = show_format),
-	FILE("events/%/%/trigger", 0640, EVENT,
-	     "what it does when it comes: traceon, stacktrace, snapshot, hist:keys=FIELD ... if FILTER; ! in front takes one out",
-	     .show = show_event_trigger, .store = store_event_trigger, .truncate = truncate_event_trigger,
-	     .takes = "Takes traceon, traceoff, stacktrace, snapshot, graph, graph:stop, enable_event:SYSTEM:EVENT, disable_event, enable_hist, disable_hist, hist:keys=..., each with if FILTER"),
-	FILE("events/%/%/hist", 0440, EVENT, "the tables of its histograms", .show = show_event_hist),
+	TRIGGERS("events/%/%/", EVENT),
 	FILE("events/%/%/id", 0440, EVENT, "its number", .show = show_event_id),
 	FILE("events/enable", 0640, EACH, "all events on or off", .show = show_events_enable,
 	     .store = store_events_enable, .takes = "Takes 0 or 1"),
@@ -231,7 +234,8 @@ static const struct row rows[] = {
 	FILE("events/header_event", 0440, EACH, "layout of a record's head", .show = show_header_event),
 	DIR("events/ftrace", 0755, EACH, "the records of the tracers"),
 	FORMAT("function"), ID("function"), ID("print"), FORMAT("funcgraph_entry"), FORMAT("funcgraph_exit"),
-	FORMAT("print"), FORMAT("hwlat"), FORMAT("context_switch"), FORMAT("mmiotrace_rw"), FORMAT("mmiotrace_map"),
+	FORMAT("print"), TRIGGERS("events/ftrace/print/", EACH), FORMAT("hwlat"), FORMAT("context_switch"),
+	FORMAT("mmiotrace_rw"), FORMAT("mmiotrace_map"),
 	FORMAT("osnoise"), FORMAT("kernel_stack"), FORMAT("raw_data"),
 };
 

@@ -394,6 +394,8 @@ static long mark(struct uft_handle *h, const char *p, size_t n, int is_raw)
 
 	if (!(in->set.options & OPT_BIT(OPT_MARKERS)))
 		return -EINVAL;
+	if (trigger_wants_event(in, UFT_EVENT_PRINT))	/* a traceoff of an earlier mark comes first */
+		tree_pull(h->t);
 	if (!in->set.is_on || in->paused)
 		return -EBADF;
 	cpu = look_at_writer(h, &named);

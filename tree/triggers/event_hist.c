@@ -61,7 +61,7 @@ void event_hist_place(struct instance *in, struct event_trigger *v)
 	const struct uft_arena *a = uft_session_arena(in->t->session);
 	struct tree_hists *h = hists_of(in->t);
 
-	v->has_row = h && uft_hist_row(v->hist, &v->row);
+	v->has_row = h && v->event != UFT_EVENT_PRINT && uft_hist_row(v->hist, &v->row);
 	if (!v->has_row)
 		return;
 	v->row.offset = h->used;

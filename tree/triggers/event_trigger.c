@@ -17,6 +17,11 @@
  * time. A target counts as well, so one process never switches more often than the count; each of several processes may
  * reach the count before the session looks at it.
  *
+ * A mark is an event of ftrace:print for its triggers and histograms alone, as in the kernel: one that was written into
+ * the instance's own trace_marker. The buffer gives it to the tap (uft_live_watched()), so it runs in the order of time
+ * as any other event. No target writes marks or needs to know such a trigger, and the type is in no list
+ * (UFT_EVENT_PRINT).
+ *
  * All data here belongs to the owner.
  */
 #include "symbol/array.h"
@@ -31,9 +36,15 @@
 
 /* ---- The list -------------------------------------------------------------------------------- */
 
+/* The place in triggers.of: that of UFT_EVENT_PRINT is 0. */
+static uint32_t place_of(uint32_t event)
+{
+	return event + 1;
+}
+
 struct event_trigger *event_trigger_first(const struct triggers *g, uint32_t event)
 {
-	return g && event < g->nof ? g->of[event] : NULL;
+	return g && place_of(event) < g->nof ? g->of[place_of(event)] : NULL;
 }
 
 int event_trigger_needs_stack(const struct event_trigger *v)
@@ -49,13 +60,14 @@ static int is_ready(const struct event_trigger *v)
 
 static void link_trigger(struct triggers *g, struct event_trigger *v)
 {
-	struct event_trigger **p = &g->of[v->event];
+	struct event_trigger **p = &g->of[place_of(v->event)];
 
 	while (v->action == EVT_HIST && *p)
 		p = &(*p)->next;
 	v->next = *p;
 	*p = v;
 	g->nevents++;
+	g->nprints += v->event == UFT_EVENT_PRINT;
 	g->nstacks += (uint32_t)event_trigger_needs_stack(v);
 	g->ngraphs += v->action == EVT_GRAPH;
 }
@@ -73,10 +85,11 @@ void event_trigger_free(struct event_trigger *v)
 
 static void unlink_trigger(struct triggers *g, struct event_trigger *v)
 {
-	for (struct event_trigger **p = &g->of[v->event]; *p; p = &(*p)->next)
+	for (struct event_trigger **p = &g->of[place_of(v->event)]; *p; p = &(*p)->next)
 		if (*p == v) {
 			*p = v->next;
 			g->nevents--;
+			g->nprints -= v->event == UFT_EVENT_PRINT;
 			g->nstacks -= (uint32_t)event_trigger_needs_stack(v);
 			g->ngraphs -= v->action == EVT_GRAPH;
 			return;
@@ -100,6 +113,7 @@ void event_triggers_free(struct triggers *g)
 			}
 	} while (g->nevents && g->nevents < left);
 	free(g->of);
+	free(g->print);
 	event_stacks_free(&g->held);
 	free(g->graph_of);
 	if (g->hists)
@@ -374,7 +388,7 @@ static void begin_graph(struct instance *in)
 static int add(struct instance *in, struct event_command *c, struct event_trigger *v)
 {
 	struct triggers *g = in->triggers;
-	int ret = array_reach(g->of, g->nof, v->event), is_made = 0;
+	int ret = array_reach(g->of, g->nof, place_of(v->event)), is_made = 0;
 
 	if (!ret && v->action == EVT_HIST)
 		ret = add_hist(in, c, v);
@@ -689,6 +703,28 @@ void event_trigger_look(struct instance *in, const struct uft_event *e, uint64_t
 		run_all(in, e, clock, NULL, clock);
 }
 
+/*
+ * Runs the triggers of a mark, which is an event of ftrace:print then: `ip` is 0, as in binary records, and `buf` the
+ * text. As in the kernel, lists of tasks do not matter.
+ */
+void event_trigger_look_at_mark(struct instance *in, const struct uft_event *e, uint64_t clock)
+{
+	struct triggers *g = in->triggers;
+	const size_t bytes = sizeof(uint64_t) + e->text_bytes + 1;
+	struct uft_event print = *e;
+
+	if (!g->nprints || array_reserve(g->print, g->cap_print, bytes))
+		return;
+	memset(g->print, 0, sizeof(uint64_t));
+	memcpy(g->print + sizeof(uint64_t), e->text, e->text_bytes);
+	g->print[bytes - 1] = '\0';
+	print.kind = UFT_EV_DATA;
+	print.type = uft_event_table_at(tree_types(in->t), UFT_EVENT_PRINT);
+	print.payload = g->print;
+	print.payload_bytes = bytes;
+	run_all(in, &print, clock, NULL, clock);
+}
+
 /* ---- Callbacks of the histograms ------------------------------------------------------------- */
 
 static size_t name_of(void *arg, const void *where, uint64_t addr, int has_offset, char *to, size_t room)
@@ -715,7 +751,10 @@ static size_t name_of(void *arg, const void *where, uint64_t addr, int has_offse
 static const struct uft_event_type *find_event(void *arg, const char *system, const char *name)
 {
 	const struct instance *in = arg;
+	const struct uft_event_type *print = uft_event_table_at(tree_types(in->t), UFT_EVENT_PRINT);
 
+	if (!strcmp(system, print->system) && !strcmp(name, print->name))
+		return print;
 	return uft_event_table_find(tree_types(in->t), system, strlen(system), name, strlen(name));
 }
 

@@ -401,7 +401,7 @@ int trigger_waits(const struct instance *in, const struct settings *set)
 {
 	const struct triggers *g = in->triggers;
 
-	if (!g || (set->is_on && g->n) || g->nevents)
+	if (!g || (set->is_on && g->n) || g->nevents > g->nprints)	/* no mark comes while tracing is off */
 		return g != NULL;
 	return trigger_count(g, 2 * ON) || trigger_count(g, 2 * ON + 1) || trigger_switches_any(in);
 }
@@ -565,6 +565,10 @@ static void look(void *arg, const struct uft_event *e, uint64_t clock)
 	if (clock <= g->begun)
 		return;
 	trigger_catch_up(g, clock);
+	if (e->kind == UFT_EV_MARK && !(e->flags & UFT_EVF_RAW)) {
+		event_trigger_look_at_mark(in, e, clock);
+		return;
+	}
 	if (e->kind == UFT_EV_DATA && UFT_EVENT_IS_NAMED(e->data)) {
 		trigger_look_at_event(in, e, clock);
 		event_trigger_look(in, e, clock);

@@ -80,8 +80,10 @@ struct triggers {
 	struct uft_event_set events;	/* trigger_event.c: which are on, as is_on */
 	struct said *said; size_t nsaid, cap_said;	/* behind that, the oldest first */
 	/* event_trigger.c: */
-	struct event_trigger **of; uint32_t nof;	/* by the place of an event's type: its first trigger */
+	struct event_trigger **of; uint32_t nof;	/* by the type's index + 1: the first trigger of an event */
 	uint32_t nevents;		/* triggers of events, */
+	uint32_t nprints;		/* how many of them are those of marks, */
+	uint8_t *print; size_t cap_print;	/* the payload of the mark that is looked at */
 	uint32_t nstacks;		/* and how many of them need the stack */
 	struct event_stacks held;
 	uint32_t ngraphs;		/* triggers that switch the graph on, */
@@ -116,6 +118,7 @@ int event_trigger_switches(const struct triggers *g, uint32_t event);	/* one swi
 void event_trigger_look(struct instance *in, const struct uft_event *e, uint64_t clock);
 /* Takes the stack of an event that was held before. */
 void event_trigger_look_at_stack(struct instance *in, const struct uft_event *e, uint64_t clock);
+void event_trigger_look_at_mark(struct instance *in, const struct uft_event *e, uint64_t clock);
 void event_triggers_free(struct triggers *g);
 
 /* trigger_word.c. 0: not one of ours; 1: *out; -EINVAL, -ERANGE. */

@@ -224,7 +224,7 @@ static const struct uft_event_type *type_of(char letter)
 
 static int write_trigger(const struct uft_event_type *type, const char *text)
 {
-	struct event_command c = { .event = type ? type->index : UINT32_MAX, .text = strdup(text),
+	struct event_command c = { .event = type ? type->index : UFT_EVENT_PRINT, .text = strdup(text),
 		.find_clock = find_clock };
 	int ret = event_trigger_do(&in, &c);
 
@@ -296,7 +296,7 @@ static uint32_t show(const struct uft_event_type *type, int is_out)
 
 static uint32_t show_all(int is_out)
 {
-	uint32_t n = 0;
+	uint32_t n = show(uft_event_table_at(table, UFT_EVENT_PRINT), is_out);
 
 	for (uint32_t i = 0; i < uft_event_table_count(table); i++) {
 		const struct uft_event_type *type = uft_event_table_at(table, i);

@@ -559,6 +559,35 @@ static void sizes(void **state)
 	assert_string_equal(err.what, "Operand too long");
 }
 
+/* The text of a mark goes on to the end of the record: what a kernel 6.12 said to marks. */
+static void to_the_end(void **state)
+{
+	static const struct { const char *text; int of[4]; } said[] = {	/* of the marks below */
+		{ "buf ~ \"h*\"", { 1, 1, 1, 0 } }, { "buf == \"hi\"", { 1, 0, 1, 0 } },
+		{ "buf != \"hi\"", { 0, 1, 0, 1 } }, { "buf ~ \"*i*\"", { 1, 1, 1, 1 } },
+		{ "buf ~ \"*more\"", { 0, 0, 0, 0 } }, { "buf ~ \"h*\" && ip == 0", { 1, 1, 1, 0 } },
+	};
+	static const struct { const char *text; uint32_t bytes; } marks[4] = {
+		{ "hi", 3 }, { "hi\n", 4 }, { "hi\0more", 8 }, { "xhi\n", 5 } };
+	const struct uft_event_type *print = uft_event_table_at(*state, UFT_EVENT_PRINT);
+
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+		struct uft_filter_error err = { "", 0 };
+		struct uft_program *p;
+
+		assert_int_equal(uft_event_filter_make(print, said[i].text, &p, &err), 0);
+		assert_true(uft_program_is_good(p, p->bytes));
+		for (size_t k = 0; k < 4; k++) {
+			uint8_t payload[16] = { 0 };
+			const struct uft_record r = { .payload = payload, .bytes = 8 + marks[k].bytes, .comm = "" };
+
+			memcpy(payload + 8, marks[k].text, marks[k].bytes);
+			assert_int_equal(uft_program_run(p, &r), said[i].of[k]);
+		}
+		free(p);
+	}
+}
+
 static int set_up(void **state)
 {
 	static const char *const names[NTYPES] = { "sched_switch", "ipi_send_cpumask", "sched_process_exec", "all" };
@@ -592,7 +621,7 @@ int main(void)
 		cmocka_unit_test(quick_several), cmocka_unit_test(quick_texts), cmocka_unit_test(unknown),
 		cmocka_unit_test(tasks),
 		cmocka_unit_test(shorter),
-		cmocka_unit_test(sizes),
+		cmocka_unit_test(sizes), cmocka_unit_test(to_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

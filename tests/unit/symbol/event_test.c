@@ -82,6 +82,23 @@ static void many(void **state)
 	uft_event_table_put(t);
 }
 
+/* The type of marks is in no list, and no name finds it: it takes no place of others. */
+static void print_type(void **state)
+{
+	struct uft_event_table *t = uft_event_table_new();
+	const struct uft_event_type *print = uft_event_table_at(t, UFT_EVENT_PRINT);
+
+	(void)state;
+	assert_int_equal(print->index, UFT_EVENT_PRINT);
+	assert_int_equal(print->kernel_id, 5);
+	assert_int_equal(print->bytes, 16);
+	assert_int_equal(uft_event_table_count(t), UFT_NBUILTINS);
+	assert_null(uft_event_table_find(t, "ftrace", 6, "print", 5));
+	assert_int_equal(uft_event_table_find_system(t, "ftrace", 6), UINT32_MAX);
+	assert_int_equal(uft_event_table_systems(t), 1);
+	uft_event_table_put(t);
+}
+
 static int matches(const char *word, const struct uft_event_type *type)
 {
 	return uft_event_matches(word, strlen(word), type);
@@ -194,7 +211,8 @@ static void texts(void **state)
 		{ "\"%d\", (1 + 2) * 3 - 10 % 4 == 7 && !0", "1" },
 	};
 	static const char *const bad[] = {
-		"", "\"%d\", REC->nosuch", "\"%d\", nosuch(1)", "\"%d\", REC->n +", "\"", "\"%d\", ((((", "\"a\" b", "\"a \"%d\"\", nosuch(1)"
+		"",   "\"%d\", REC->nosuch", "\"%d\", nosuch(1)", "\"%d\", REC->n +",
+		"\"", "\"%d\", ((((",	     "\"a\" b",		  "\"a \"%d\"\", nosuch(1)"
 	};
 	struct uft_event_table *t = uft_event_table_new();
 	struct record r = { .n = -2, .flags = 5, .comm = "name", .addr = 0x1ffffffffull, .text = 6 << 16 | 48,
@@ -512,7 +530,8 @@ static void sets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(many),	   cmocka_unit_test(objects), cmocka_unit_test(replaced),
+		cmocka_unit_test(many),	   cmocka_unit_test(print_type), cmocka_unit_test(objects),
+		cmocka_unit_test(replaced),
 		cmocka_unit_test(formats), cmocka_unit_test(texts),   cmocka_unit_test(sets),
 		cmocka_unit_test(nested),  cmocka_unit_test(wide),    cmocka_unit_test(compiled),
 		cmocka_unit_test(many_objects), cmocka_unit_test(many_objects_of_one), cmocka_unit_test(owners),
