@@ -328,13 +328,11 @@ int inject_release(struct uft_session *s, struct target *t)
 	if (!ret)
 		ret = task_request(PTRACE_SETSIGMASK /* GUARD(signal_mask_restored, PTRACE_GETSIGMASK) */, r->tid,
 				   sizeof(r->sigmask), &r->sigmask);
-	if (!ret && watch && ptrace(PTRACE_SETOPTIONS, r->tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD) == 0 &&
-	    !task_request(PTRACE_SYSCALL, r->tid, 0, (void *)(intptr_t)r->pending_signal))
-		exec_task_watch_rseq(s, r->tid, t->slice);
-	else if (!ret)
-		ret = task_detach(r->tid, r->pending_signal);
-	else
+	if (ret)
 		task_detach(r->tid, 0);		/* the task was killed meanwhile */
+	else if (!watch || ptrace(PTRACE_SETOPTIONS, r->tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD) < 0 ||
+		 exec_task_watch_rseq(s, r->tid, t->slice, r->pending_signal))
+		ret = task_detach(r->tid, r->pending_signal);
 	remote_close(r);
 	return ret;
 }

@@ -102,14 +102,18 @@ int exec_task_seize(struct uft_session *s, pid_t tid, pid_t tgid, pid_t from)
 	return 0;
 }
 
-void exec_task_watch_rseq(struct uft_session *s, pid_t tid, uint32_t slice)
+int exec_task_watch_rseq(struct uft_session *s, pid_t tid, uint32_t slice, int sig)
 {
 	struct exec_task *p = exec_task_add(s, PTASK_RSEQ, tid, tid);
+	int ret;
 
-	if (p)
-		p->slice = slice;
-	else
-		ptrace(PTRACE_INTERRUPT, tid, 0, 0);	/* no memory to follow the task: it stays stopped */
+	if (!p)
+		return -ENOMEM;
+	p->slice = slice;
+	ret = task_request(PTRACE_SYSCALL, tid, 0, (void *)(intptr_t)sig);
+	if (ret)
+		exec_task_drop(s, p);
+	return ret;
 }
 
 /* The waits for stops also reap tasks that have ended. The launched program's status comes only once, so keep it. */

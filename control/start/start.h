@@ -110,8 +110,8 @@ void preload_withdraw(struct uft_session *s, pid_t pid);	/* after a failed exec 
 /* ---- exec_trace.c: tasks that are traced by ptrace for a moment ------------------------------------ */
 
 int exec_task_seize(struct uft_session *s, pid_t tid, pid_t tgid, pid_t from);	/* before its exec; 0 or -errno */
-/* Keeps a tracee traced until libc has set up rseq */
-void exec_task_watch_rseq(struct uft_session *s, pid_t tid, uint32_t slice);
+/* Resumes a stopped tracee, with @sig, and keeps it traced until libc has set up rseq. -errno: it still stands */
+int exec_task_watch_rseq(struct uft_session *s, pid_t tid, uint32_t slice, int sig);
 /* Detaches from a task whose exec failed */
 void exec_task_release(struct uft_session *s, pid_t tid);
 /* Handles stops; returns the number of tasks that are still traced */
