@@ -40,7 +40,6 @@
 
 #define ERESTARTNOHAND_	514
 #define TRIES		4
-#define REQUEST_TRIES	3 /* GUARD(request_tries, 1) */
 #define SPINS		200		/* polls before the first sleep */
 #define YIELD_NS	500000		/* after a longer yield, this CPU is wanted by others */
 #define HURRY_NS	5000000		/* then the task gets a better priority */
@@ -128,16 +127,6 @@ pid_t task_poll_status(pid_t tid, int *status)
 	else if (got > 0 || (got < 0 && errno == ECHILD))
 		late_call_forget(tid);
 	return keep_end(got, *status);
-}
-
-int task_request(int request, pid_t tid, uint64_t addr, void *data)
-{
-	for (int i = 0; i < REQUEST_TRIES; i++)
-		if (ptrace(request, tid, addr, data) >= 0)
-			return 0;
-		else if (errno != ESRCH)
-			break;
-	return -errno;
 }
 
 /* A task that is seized and interrupted stops as soon as it gets a CPU. */

@@ -72,7 +72,7 @@ static void pass_stop(pid_t pid, int status)
 {
 	int sig = WSTOPSIG(status);
 
-	ptrace(PTRACE_CONT, pid, 0, status >> 16 || sig == (SIGTRAP | 0x80) ? 0 : sig);
+	task_request(PTRACE_CONT, pid, 0, (void *)(intptr_t)(status >> 16 || sig == (SIGTRAP | 0x80) ? 0 : sig));
 }
 
 /* Seizes the child and lets it execute the program. */
