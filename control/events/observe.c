@@ -529,21 +529,26 @@ void observe_exec(struct observe *o, const struct target *t)
 
 /*
  * Forgets threads that have no events. ->old keeps their points, because memory that is watched twice would be reported
- * twice. 1: there were such threads.
+ * twice, and between two points not at all, which is so where there is no memory for ->old. 1: there were such threads.
  */
 static int forget_unobserved(struct observe *o, struct proc *p)
 {
-	uint32_t n = 0, before = p->nthreads;
+	const uint32_t before = p->nthreads;
 
 	forget_old(o, p);
 	p->old = o->has_points ? calloc(before + 1, sizeof(*p->old)) : NULL;
-	for (uint32_t i = 0; i < before; i++)
-		if (perf_has(o->perf, p->thread[i].group))
-			p->thread[n++] = p->thread[i];
-		else if (p->old)
-			p->old[p->nold++] = p->thread[i];
-	p->nthreads = n;
-	return n < before;
+	for (uint32_t i = before; i-- > 0;) {
+		const struct thread t = p->thread[i];
+
+		if (perf_has(o->perf, t.group))
+			continue;
+		memmove(p->thread + i, p->thread + i + 1, (--p->nthreads - i) * sizeof(t));
+		if (p->old)
+			p->old[p->nold++] = t;
+		else
+			points_release(o, &t);
+	}
+	return p->nthreads < before;
 }
 
 /*
@@ -552,27 +557,24 @@ static int forget_unobserved(struct observe *o, struct proc *p)
  */
 static void observe_again(struct observe *o)
 {
-	pid_t *again;
-	size_t n = 0;
-
 	for (struct proc *p = o->procs; p; p = p->next)
-		n++;
-	again = calloc(n + 1, sizeof(*again));
-	n = 0;
-	for (struct proc *p = o->procs; p; p = p->next)
-		if (forget_unobserved(o, p) && again)
-			again[n++] = p->pid;
-	while (n) {
-		struct proc *p = observe_proc(o, again[--n]);
+		p->is_again = forget_unobserved(o, p);
+	for (struct proc *p = o->procs; p;) {
+		const pid_t pid = p->pid;
 
-		add_threads(o, again[n]);
-		if (!p || p != observe_proc(o, again[n]))
+		if (!p->is_again) {
+			p = p->next;
 			continue;
-		forget_old(o, p);
-		if (!p->nthreads)	/* it has ended meanwhile, and no record told */
-			observe_proc_end(o, p);
+		}
+		p->is_again = 0;
+		add_threads(o, pid);
+		if (p == observe_proc(o, pid)) {
+			forget_old(o, p);
+			if (!p->nthreads)	/* it has ended meanwhile, and no record told */
+				observe_proc_end(o, p);
+		}
+		p = o->procs;			/* which may be others by now */
 	}
-	free(again);
 }
 
 void observe_left(struct observe *o, pid_t pid)

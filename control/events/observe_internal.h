@@ -56,6 +56,7 @@ struct proc {
 	struct call_table *calls;	/* task_calls.c */
 	struct thread *old;		/* while they get other events (observe_again): their points */
 	uint32_t nold;
+	int is_again;			/* its threads get other events next */
 };
 
 struct pair { uint64_t clock, ns; };
