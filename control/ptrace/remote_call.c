@@ -109,7 +109,7 @@ uint64_t remote_find_syscall(struct remote *r, const struct auxv *av)
 
 /*
  * Drops the SIGSYS of a seccomp filter that refused the call (SECCOMP_RET_TRAP), and blocks it again, since the kernel
- * has unblocked it. 0: there was none; -ENOSYS: dropped; or -errno of remote_run_to().
+ * has unblocked it. 0: there was none; -ENOSYS: dropped; or another -errno.
  */
 static int drop_trap(struct remote *r)
 {
@@ -119,6 +119,8 @@ static int drop_trap(struct remote *r)
 	long n = ptrace(PTRACE_PEEKSIGINFO, r->tid, &some, info);
 	int is_there = 0, ret;
 
+	if (n < 0)
+		return -errno;
 	for (long i = 0; i < n; i++)
 		is_there |= info[i].si_signo == SIGSYS;
 	if (!is_there)
