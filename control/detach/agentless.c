@@ -232,7 +232,9 @@ static int send_in(const struct agentless *s, pid_t tid, int *sig)
 	if (*sig || !is_movable(s, tid, &r.regs))
 		return -EAGAIN;
 	regs_restart_call(&r.regs);
-	ret = prepare(s, &r);
+	ret = late_call_reserve();
+	if (!ret)
+		ret = prepare(s, &r);
 	if (ret)
 		return ret;
 	regs = r.regs;

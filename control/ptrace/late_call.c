@@ -6,6 +6,8 @@
  * its seccomp filter. None of these has a bound, so the session does not wait: the thread becomes a late task
  * (task_stop.c). This list keeps its registers and its signal mask.
  *
+ * Before the first call late_call_reserve() makes room, so that no late call is without it.
+ *
  *	remote_run_to() -ETIMEDOUT -> late_call_add() -> it stops -> late_call_give_back() -> detached
  *						      -> it ends, or executes a program: forgotten
  *						      -> the session ends: escape_code.c; a thread that has just executed
@@ -18,6 +20,7 @@
 
 #include "control/ptrace/task_stop.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,12 +30,26 @@
 static _Thread_local struct late_call {
 	struct late_call *next;
 	struct remote r;
-} *calls;
+} *calls, *spare, first;
+static _Thread_local int is_first_used;
+
+/* A thread that has begun a call cannot be given back without its registers. Mostly one is late at a time. */
+int late_call_reserve(void)
+{
+	if (!spare && !is_first_used) {
+		spare = &first;
+		is_first_used = 1;
+	}
+	if (!spare)
+		spare = malloc(sizeof(*spare));
+	return spare ? 0 : -ENOMEM;
+}
 
 void late_call_add(const struct remote *r)
 {
-	struct late_call *c = malloc(sizeof(*c));
+	struct late_call *c = spare;
 
+	spare = NULL;
 	late_task_add(r->tid);
 	if (!c)
 		return;			/* the code of escape_code.c, if it is there, resumes the thread */
@@ -57,7 +74,10 @@ void late_call_forget(pid_t tid)
 	if (!c)
 		return;
 	*at = c->next;
-	free(c);
+	if (c == &first)
+		is_first_used = 0;
+	else
+		free(c);
 }
 
 void late_call_give_back(pid_t tid)

@@ -81,6 +81,8 @@ void remote_to_restart_stop(struct remote *r);
 uint64_t remote_park(struct remote *r, const struct auxv *av, uint64_t *note);
 /* From now on a task that returns from the call of remote_park() exits. */
 void remote_park_ends(struct remote *r);
+/* Makes room for one late_call_add(), before a thread makes its first call. 0; -ENOMEM: it must make none */
+int late_call_reserve(void);
 /* The thread has not stopped: when it does it is given its registers and is let go. */
 void late_call_add(const struct remote *r);
 void remote_close(struct remote *r);

@@ -301,8 +301,11 @@ static int hurry_self(void)
 int attach_stop(struct attach *a)
 {
 	pid_t tried[STOP_TRIES];
-	int ret = -ESRCH;
+	int ret = late_call_reserve();
 
+	if (ret)
+		return ret;
+	ret = -ESRCH;
 	for (int n = 0; n < STOP_TRIES; n++) {
 		tried[n] = pick_task(a, tried, n);
 		/* Most threads in uninterruptible sleep wait for a page or a lock, and not for long. */

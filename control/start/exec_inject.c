@@ -44,8 +44,10 @@ static int remote_begin(struct remote *r, const struct auxv *av)
 {
 	uint64_t all = ~0ull;
 	long ignored = proc_status_number(r->tid, "SigIgn", 16);
-	int ret;
+	int ret = late_call_reserve();
 
+	if (ret)
+		return ret;
 	r->trap_ignored = ignored > 0 && ignored >> (SIGTRAP - 1) & 1;
 	r->mem = proc_open_memory(r->tid);
 	if (r->mem < 0)
