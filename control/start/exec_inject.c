@@ -265,7 +265,7 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_l
 	struct first first = { .s = s };
 	int is_first = tid == s->launched && !s->targets_total, ret = 0;
 	struct remote *r = NULL;
-	struct target *t;
+	struct target *t = NULL;
 	struct space *sp;
 	uint64_t boot;
 	uint32_t slice;
@@ -278,19 +278,20 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_l
 		first.slice = slice;
 	if (!ret)
 		ret = space_create(s, tid, NULL, is_first ? &(struct space_ahead){ foretell, &first } : NULL, &sp, err);
+	if (!ret) {
+		t = target_reserve(s, tid, sp);		/* before a process that is followed is changed */
+		ret = t ? 0 : uft_fail(err, -ENOMEM, "no memory for %s", sp->img->exe);
+	}
 	if (!ret && !is_first)
 		ret = inject_runtime(s, tid, ppid, limit, sp, &slice, &r, &boot, err);
 	if (ret) {
+		target_drop(s, t);
 		if (is_first && r)
 			give_up(s, tid, slice, r);
 		return ret;
 	}
 	sp->boot = boot;
-	t = target_create(s, slice, tid, ppid, sp);
-	if (!t) {
-		give_up(s, tid, slice, r);
-		return uft_fail(err, -ENOMEM, "no memory for %s", sp->img->exe);
-	}
+	target_add(s, t, slice, ppid);
 	t->remote = r;
 	target_open_agent(s, t);
 	if (is_first)
