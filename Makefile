@@ -23,16 +23,19 @@ test: tests
 	@sh tests/run.sh $(B)
 # RUNS of each program that a tracer easily changes, quiet and loaded; attach and detach CYCLES times under load, RACES attaches to
 # processes that end, fork and execute, and FLIPS changes of code that four threads run; HOSTILE runs of each form of a hostile target
-# against a recorder with sanitizers. Hours; one at a time.
+# against a recorder with sanitizers. It lists the places of control/ that allocate, map or trace and that no test made fail.
+# Hours; one at a time.
 CYCLES ?= 1000
 RUNS ?= 100
 RACES ?= 5000
 FLIPS ?= 10000000
 HOSTILE ?= 1000
 soak: tests
-	@UFT_RUNS=$(RUNS) UFT_CYCLES=$(CYCLES) UFT_RACES=$(RACES) UFT_STRESS_FLIPS=$(FLIPS) UFT_SITES=all nice meson test -C $(B) --no-rebuild -t 0 --num-processes 1 -v \
+	@rm -f $(B)/failing.places
+	@UFT_RUNS=$(RUNS) UFT_CYCLES=$(CYCLES) UFT_RACES=$(RACES) UFT_STRESS_FLIPS=$(FLIPS) UFT_SITES=all UFT_PLACES=$(abspath $(B))/failing.places nice meson test -C $(B) --no-rebuild -t 0 --num-processes 1 -v \
 		programs-repeated detach-cycles detach-cycles-plain detach-server-redis detach-server-nginx detach-server-postgres detach-server-memcached detach-server-sshd uml-attach attach-race patch-flip-st8 patch-flip-js \
 		attach-failing-calls detach-failing-calls start-failing-calls $$(meson test -C $(B) --list 2>/dev/null | sed -n 's,.* / \(failing-.*\),\1,p')
+	@python3 tests/func/attach/failing_places.py $(B)/uft $(B)/failing.places
 	@UFT_RUNS=$(HOSTILE) UFT_TIMES=0 UFT_SANITIZE="trust-hostile trust-impostor" nice sh tests/sanitize.sh $(B) address
 # Unit and functional tests built with sanitizers: addresses and undefined behaviour, data races. An hour.
 sanitize: | setup

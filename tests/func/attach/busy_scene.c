@@ -3,7 +3,7 @@
  * busy_scene.c - a program that forks, executes itself, makes threads and loads a library, once for each t of its input
  *
  *	busy_scene LIBRARY	a line for each turn, with the sum of what it computed; ends with status 7 at the end of input
- *	busy_scene leaf		what it executes itself as: ends with status 3
+ *	busy_scene leaf		what it executes itself as: ends with status 3; in each other turn it executes busy_leaf.c
  *
  * Between turns it has no children, no library, and beside the first two threads of its own: one that waits for nothing, and
  * one that calls functions now and then. What it writes is the same whoever traces it.
@@ -95,12 +95,19 @@ NOINLINE int forked(void)
 	return status_of(pid);
 }
 
-NOINLINE int executed(char *self)
+/* Before that two fail: for want of a file, and, once the kernel has begun, for an argument that is too long. */
+NOINLINE int executed(char *self, int n)
 {
-	pid_t pid = vfork();
+	static char other[4096], large[256 << 10];
+	pid_t pid;
 
+	snprintf(other, sizeof(other), "%.*sbusy_leaf", (int)(strrchr(self, '/') - self + 1), self);
+	memset(large, 'x', sizeof(large) - 1);
+	pid = vfork();
 	if (!pid) {
-		execl(self, self, "leaf", NULL);
+		execl("/nonexistent", "nonexistent", NULL);
+		execl(self, self, large, NULL);
+		execl(n % 2 ? self : other, self, "leaf", NULL);
 		_exit(99);
 	}
 	return status_of(pid);
@@ -132,7 +139,7 @@ NOINLINE void turn(char *self, const char *path, int n)
 		all += (long)sum;
 	}
 	raise(SIGUSR1);
-	printf("%d: %ld, %#x, %#x, %ld, %d\n", n, all, forked(), executed(self), loaded(path), (int)signals);
+	printf("%d: %ld, %#x, %#x, %ld, %d\n", n, all, forked(), executed(self, n), loaded(path), (int)signals);
 	fflush(stdout);
 }
 

@@ -2,12 +2,17 @@
 /*
  * failing_calls.c - loaded into uft: its calls of one kind are counted, and one of them fails
  *
- * FAIL_KIND: memory (malloc, calloc, realloc), mmap, ptrace, or death, where no ptrace fails by us, but its process is
+ * FAIL_KIND: memory (malloc, calloc, realloc, and what the C library makes of them: reallocarray, strdup, strndup,
+ * asprintf, open_memstream, whose places are in uft, not in the library), mmap, ptrace, or death, where no ptrace fails by us, but its process is
  * killed just before; FAIL_EXE: the file of uft, since programs that uft starts load this as well, and are spared;
- * FAIL_AT: which one fails, from 1 on, of the first process alone, whose forks (the guard) are spared;
+ * FAIL_AT: which one fails, from 1 on, of the first process alone, whose forks (the guard) are spared; FAIL_FORKS: of those
+ * alone;
  * FAIL_TO: a file that gets how many there were until then, at each call, and that has the number of the one that fails
  * behind that: it may be changed while uft runs. Behind both, for each place in uft that made such a call, its offset in
- * the program and how often it did; FAIL_SITE: the place whose first call fails, in place of FAIL_AT.
+ * the program and how often it did; FAIL_SITE: the places whose first call fails, in place of FAIL_AT: PLACE[,PLACE]
+ * or those from one to another: LOW-HIGH.
+ *
+ * A fork of uft that executes a program gets a signal before, which that ignores: its tracer sees one more stop.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -17,6 +22,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -36,7 +42,8 @@ static struct calls {
 	atomic_long so_far, fails_at;
 	struct { atomic_ulong at, n; } site[SITES];	/* hashed */
 } *calls, spare;
-static unsigned long fails_in, text_low, text_high;
+static unsigned long fails_in[2], fails_from, fails_to, text_low, text_high;
+static int in_forks;
 
 void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t size);
@@ -77,7 +84,11 @@ __attribute__((constructor)) static void begin(void)
 	close(fd);
 	dl_iterate_phdr(find_text, NULL);
 	calls->fails_at = which ? atol(which) : 0;
-	fails_in = where ? strtoul(where, NULL, 16) : 0;
+	if (where && sscanf(where, "%lx-%lx", &fails_from, &fails_to) < 2)
+		sscanf(where, "%lx,%lx", &fails_in[0], &fails_in[1]);
+	if (!fails_to)
+		fails_from = 0;
+	in_forks = getenv("FAIL_FORKS") != NULL;
 	first = getpid();
 	kind = !what ? 0 : !strcmp(what, "memory") ? MEMORY : !strcmp(what, "mmap") ? MMAP : !strcmp(what, "death") ?
 		DEATH : PTRACE;
@@ -103,11 +114,12 @@ static int fails(enum kind k, void *from)
 	const unsigned long at = (unsigned long)(uintptr_t)from;
 	unsigned long n;
 
-	if (k != kind || syscall(SYS_getpid) != first)
+	if (k != kind || (syscall(SYS_getpid) != first) != in_forks)
 		return 0;
 	n = count_site(at);
 	return (atomic_fetch_add(&calls->so_far, 1) + 1 == calls->fails_at) |
-	       (fails_in && n == 1 && at - text_low == fails_in);
+	       (n == 1 && (at - text_low == fails_in[0] || at - text_low == fails_in[1] ||
+			   (at - text_low > fails_from && at - text_low <= fails_to)));
 }
 
 #define FAILS(k)	fails(k, __builtin_return_address(0))
@@ -128,6 +140,76 @@ void *realloc(void *p, size_t n)
 {
 	errno = ENOMEM;
 	return FAILS(MEMORY) ? NULL : __libc_realloc(p, n);
+}
+
+void *reallocarray(void *p, size_t n, size_t size)
+{
+	size_t bytes;
+
+	errno = ENOMEM;
+	return __builtin_mul_overflow(n, size, &bytes) || FAILS(MEMORY) ? NULL : __libc_realloc(p, bytes);
+}
+
+static char *copy(const char *s, size_t n)
+{
+	char *p = __libc_malloc(n + 1);
+
+	if (!p)
+		return NULL;
+	p[n] = 0;
+	return memcpy(p, s, n);
+}
+
+char *strdup(const char *s)
+{
+	errno = ENOMEM;
+	return FAILS(MEMORY) ? NULL : copy(s, strlen(s));
+}
+
+char *strndup(const char *s, size_t n)
+{
+	errno = ENOMEM;
+	return FAILS(MEMORY) ? NULL : copy(s, strnlen(s, n));
+}
+
+int asprintf(char **p, const char *format, ...)
+{
+	va_list ap;
+	int n = -1;
+
+	errno = ENOMEM;
+	va_start(ap, format);
+	if (!FAILS(MEMORY))
+		n = vasprintf(p, format, ap);
+	va_end(ap);
+	return n;
+}
+
+int __asprintf_chk(char **p, int flag, const char *format, ...)
+{
+	va_list ap;
+	int n = -1;
+
+	(void)flag;
+	errno = ENOMEM;
+	va_start(ap, format);
+	if (!FAILS(MEMORY))
+		n = vasprintf(p, format, ap);
+	va_end(ap);
+	return n;
+}
+
+FILE *open_memstream(char **p, size_t *n)
+{
+	static FILE *(*next)(char **, size_t *);
+
+	if (FAILS(MEMORY)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (!next)
+		*(void **)&next = dlsym(RTLD_NEXT, "open_memstream");
+	return next(p, n);
 }
 
 static void *map(void *p, size_t n, int prot, int flags, int fd, off_t offset, void *from)
@@ -173,4 +255,11 @@ long ptrace(enum __ptrace_request request, ...)
 	if (!next)
 		*(void **)&next = dlsym(RTLD_NEXT, "ptrace");
 	return next((int)request, pid, addr, data);
+}
+
+int execv(const char *path, char *const argv[])
+{
+	if (kind && syscall(SYS_getpid) != first)
+		raise(SIGWINCH);
+	return execve(path, argv, environ);
 }
