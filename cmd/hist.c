@@ -537,6 +537,7 @@ static int read_file(const struct hist_opts *o, const char *path)
 		return cmd_fail("hist", "%s", err.text);
 	w.ntypes = uft_event_table_count(uft_stream_events(w.stream));
 	w.type = calloc(w.ntypes + 1, sizeof(*w.type));
+	w.ntypes = w.type ? w.ntypes : 0;
 	w.set = uft_hist_set_new(&env);
 	if (!w.type || !w.set)
 		status = cmd_fail("hist", "%s", strerror(ENOMEM));

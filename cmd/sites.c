@@ -9,6 +9,7 @@
  * `grep -v '^#'` leaves a table. JSON and CSV hold the data lines of all operands as one table, and no counts.
  */
 #include <elf.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -396,14 +397,16 @@ static int print_operand(FILE *f, const struct sites_opts *opts, const char *ope
 {
 	struct uft_error err = { "" };
 	struct cmd_objects o;
+	int ret = cmd_objects_open(operand, &o, &err);
 	size_t i;
 
-	if (cmd_objects_open(operand, &o, &err))
-		return cmd_fail("sites", "%s", err.text);
+	if (ret)
+		return cmd_fail("sites", "%s%s", err.text, err.text[0] ? "" : strerror(-ret));
 	for (i = 0; i < o.n; i++) {
-		if ((!opts->summary || opts->filter.n) && uft_object_names(o.item[i].obj, &err)) {
+		ret = !opts->summary || opts->filter.n ? uft_object_names(o.item[i].obj, &err) : 0;
+		if (ret) {
 			cmd_objects_close(&o);
-			return cmd_fail("sites", "%s", err.text);
+			return cmd_fail("sites", "%s%s", err.text, err.text[0] ? "" : strerror(-ret));
 		}
 		/* Of a process, leave out libraries without sites. */
 		if (!o.pid || o.item[i].obj->nsite || o.n == 1 || opts->all || !i)
@@ -428,12 +431,17 @@ int cmd_sites(int argc, char **argv)
 	if (opts.json + opts.csv + opts.summary > 1)
 		return cmd_usage(&sites_syntax, "--summary, --json and --csv exclude each other");
 	opts.pattern = calloc(opts.filter.n + 1, sizeof(*opts.pattern));
-	for (k = 0; k < opts.filter.n; k++)
-		if (!opts.pattern || uft_pattern_parse(opts.filter.item[k], &opts.pattern[k]))
+	for (k = 0; opts.pattern && k < opts.filter.n; k++) {
+		int ret = uft_pattern_parse(opts.filter.item[k], &opts.pattern[k]);
+
+		if (ret == -ENOMEM)
+			return cmd_fail("sites", "%s", strerror(ENOMEM));
+		if (ret)
 			return cmd_usage(&sites_syntax, "'%s' is not GLOB or GLOB:mod:OBJECT", opts.filter.item[k]);
-	out = cmd_output_open(0);
+	}
+	out = opts.pattern ? cmd_output_open(0) : NULL;
 	if (!out)
-		return cmd_fail("sites", "cannot open the output");
+		return cmd_fail("sites", "%s", strerror(ENOMEM));
 	if (opts.json || opts.csv) {
 		table.out = cmd_output_file(out);
 		table.form = opts.json ? UFT_FORM_JSON : UFT_FORM_CSV;

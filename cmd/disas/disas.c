@@ -250,13 +250,16 @@ static int dis_operand(const struct dis_opts *opts, const char *text, const char
 	struct cmd_objects o;
 	struct cmd_output *out;
 	size_t i, shown = 0;
-	int status = 0;
+	int status = 0, ret = uft_pattern_parse(text, &pattern);
 
-	if (uft_pattern_parse(text, &pattern))
+	if (ret == -ENOMEM)
+		return cmd_fail("disas", "%s", strerror(ENOMEM));
+	if (ret)
 		return cmd_usage(&dis_syntax, "'%s' is not a function name, a glob or an address", text);
-	if (cmd_objects_open(operand, &o, &err)) {
+	ret = cmd_objects_open(operand, &o, &err);
+	if (ret) {
 		uft_pattern_free(&pattern);
-		return cmd_fail("disas", "%s", err.text);
+		return cmd_fail("disas", "%s%s", err.text, err.text[0] ? "" : strerror(-ret));
 	}
 	for (i = 0; i < o.n && !status; i++) {
 		const struct dis_isa *isa = dis_isa_of(o.item[i].obj);
@@ -265,10 +268,12 @@ static int dis_operand(const struct dis_opts *opts, const char *text, const char
 
 		if (missing)
 			status = cmd_fail("disas", "%s: %s", o.item[i].obj->path, missing);
-		else if (uft_object_names(o.item[i].obj, &err))
-			status = cmd_fail("disas", "%s", err.text);
+		else if ((ret = uft_object_names(o.item[i].obj, &err)))
+			status = cmd_fail("disas", "%s%s", err.text, err.text[0] ? "" : strerror(-ret));
 	}
 	out = status ? NULL : cmd_output_open(0);
+	if (!status && !out)
+		status = cmd_fail("disas", "%s", strerror(ENOMEM));
 	if (out) {
 		shown = dis_show(cmd_output_file(out), opts, &o, text, &pattern);
 		if (cmd_output_close(out))
