@@ -56,6 +56,8 @@ int script_interpreter(const char *path, char *interp, size_t size);
  * the kernel had; 0: there is no limit.
  */
 int rlimits_make_room(pid_t pid, const struct uft_limits *known, struct uft_limits *program, struct rlimit *was);
+/* Gives process @pid, whose program is not followed, the limit that its last program set. @known: NULL: it set none. */
+void rlimits_give_back(pid_t pid, const struct uft_limits *known);
 
 /*
  * Why process @pid, 0: ourselves, could not be given something (@ret), with what to do about it, if a limit

@@ -98,6 +98,12 @@ int rlimits_make_room(pid_t pid, const struct uft_limits *known, struct uft_limi
 	return 1;
 }
 
+void rlimits_give_back(pid_t pid, const struct uft_limits *known)
+{
+	if (known)
+		prlimit(pid, RLIMIT_AS, &(struct rlimit){ known->cur, known->max }, NULL); /* GUARD(limit_given_back) */
+}
+
 int rlimits_explain(pid_t pid, int ret, uint64_t bytes, char *why, size_t size)
 {
 	const char *option = NULL, *to = "unlimited";

@@ -156,7 +156,7 @@ static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, uint32_
 		ret = run_blob(r, b, &boot);
 	if (ret) {
 		remote_undo(r, b);
-		if (boot.space.is_set)
+		if (boot.space.is_set && !limit)	/* else exec_trace.c does, when the reason is known */
 			prlimit(tid, RLIMIT_AS, &was, NULL);
 		remote_close(r);
 		return ret;

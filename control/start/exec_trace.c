@@ -128,6 +128,8 @@ static void let_go(struct uft_session *s, struct exec_task *p, pid_t tid, int st
 {
 	int event = status >> 16, sig = WSTOPSIG(status);
 
+	if (event == PTRACE_EVENT_EXEC && p->has_limit)
+		rlimits_give_back(tid, &p->limit);
 	task_detach(tid, event || sig == (SIGTRAP | 0x80) ? 0 : sig);
 	exec_task_drop(s, p);
 }
@@ -242,6 +244,7 @@ static void on_exec(struct uft_session *s, struct exec_task *p, pid_t tid)
 	session_end_of(s, subject);
 	proc_status_release();
 	if (ret) {
+		rlimits_give_back(tid, known);
 		if (task_detach(tid, 0) == -ESRCH && ret != -ETIMEDOUT)
 			return;			/* the task was killed meanwhile */
 		s->not_followed++;

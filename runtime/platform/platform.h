@@ -121,6 +121,8 @@ struct plat_limit_call {
 	void *was;
 };
 int plat_limit_call(const struct plat_limit_call *c, long *result);
+/* Before an exec the soft limit becomes the program's own; after one that failed it is raised again. Context: probe. */
+void plat_limit_exec(int has_failed);
 void plat_limit_end(void);	/* the runtime's memory goes next: the limits are the program's alone again. control */
 
 /* ---- reading memory that may not be mapped --------------------------------------------------------------- */

@@ -174,6 +174,11 @@ int plat_limit_call(const struct plat_limit_call *c, long *result)
 	return 0;
 }
 
+void plat_limit_exec(int has_failed)
+{
+	(void)has_failed;
+}
+
 void plat_limit_end(void)
 {
 }

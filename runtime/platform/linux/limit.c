@@ -12,8 +12,10 @@
  * the memory, but not its parent's limits: its own are noted for the program that it executes.
  *
  * Executed programs keep the kernel's limits. The session reads the program's limits in uft_boot.space before the exec
- * and writes them into the next boot block. The agent is another process with a copy of the limits: it raises its own,
- * and changes the program's by the program's number.
+ * and writes them into the next boot block. A new program may have no session, so the soft limit is the program's own
+ * during an exec, and the session gives a program that it stopped, but does not follow, the hard limit, too. Only root
+ * could raise that again after an exec that fails. The agent is another process with a copy of the limits: it raises
+ * its own, and changes the program's by the program's number.
  */
 #include "runtime/base/sys.h"
 #include "runtime/platform/linux/own.h"
@@ -127,6 +129,30 @@ void plat_limit_end(void)
 		return;
 	set_limits(is_agent() ? program : 0, &own->limit, NULL);
 	uft_store(&own->is_set, 0);
+}
+
+/* The limits that the calling process has set itself, a vfork child perhaps; NULL: none. */
+static const struct uft_limits *own_limits(void)
+{
+	const uint32_t guest = own ? uft_load_acquire(&own->guest) : 0;
+
+	if (guest && guest == (uint32_t)sys_getpid())
+		return &own->guests;
+	return is_set() ? &own->limit : NULL;
+}
+
+void plat_limit_exec(int has_failed)
+{
+	const struct uft_limits *its = plat_is_denied(UFT_DENIED_LIMIT) ? NULL : own_limits();
+	struct uft_limits to;
+
+	if (!its || set_limits(0, NULL, &to))
+		return;
+	if (its == &own->limit && to.max != given.max)
+		return;			/* another process has set it */
+	to.cur = add(its->cur, has_failed ? mem_owned_bytes() : 0);
+	to.cur = to.cur < to.max ? to.cur : to.max;
+	set_limits(0, &to, NULL);
 }
 
 /* The limits to set in the kernel for @wanted, when @was is in force. */

@@ -140,7 +140,7 @@ static int is_missing(uint32_t nr, const uint64_t *regs)
  * args: 0 = address of the path, 0 if the call has a descriptor only; 1 = system call; 2 = directory descriptor; 3 =
  * flags. The slice is the caller's or, in a fork child without an event so far, its parent's.
  */
-static void hook_exec(uint32_t nr, uint64_t *regs)
+static void ask_for_exec(uint32_t nr, uint64_t *regs)
 {
 	int at = nr == __NR_execveat;
 	uint64_t args[4] = { at ? regs[1] : regs[0], nr, at ? regs[0] : (uint64_t)AT_FDCWD, at ? regs[4] : 0 };
@@ -165,6 +165,12 @@ static void hook_exec(uint32_t nr, uint64_t *regs)
 		trace_adopt_child();
 	if (agent_request(UFT_REQ_EXEC, args, 4, 1) == UFT_EXEC_PRELOAD /* GUARD(exec_is_told, 0) */)
 		exec_preload(&regs[at ? 3 : 2]);
+}
+
+static void hook_exec(uint32_t nr, uint64_t *regs)
+{
+	ask_for_exec(nr, regs);
+	plat_limit_exec(0); /* GUARD(limit_before_exec) */
 }
 
 #ifdef __NR_getrlimit
@@ -258,6 +264,8 @@ void trace_hook_syscall_post(uint32_t nr, int64_t result, uint64_t *regs)
 	uint64_t args[2] = { nr, (uint64_t)result };
 	uint32_t tid, children = uft_load(&uft_rt.arena->children);
 
+	if (!trace_is_out())
+		plat_limit_exec(1); /* GUARD(limit_after_exec) */
 	if (!may_follow_exec())
 		return;
 	tid = (uint32_t)plat_tid();

@@ -2,7 +2,8 @@
 /*
  * own_limit.c - a program limits its own address space (RLIMIT_AS), and says what it then has and gets
  *
- * Without argument in all ways; "executed": as what it executes; "wait": a byte of input before and behind that.
+ * Without argument in all ways; "executed": as what it executes; "wait": a byte of input before and behind that; "shell": it
+ * executes a shell that prints its limits, after an exec that fails; "little": the same, and there may be little data.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -58,6 +59,22 @@ static __attribute__((noinline)) void say(const char *when)
 	free(some);
 }
 
+/* A program that is followed by no session has the limits that this one sets. */
+static int become_shell(int has_little)
+{
+	struct rlimit r = { 100 * MB, 120 * MB }, data = { 12 * MB, 12 * MB };
+
+	if (setrlimit(RLIMIT_AS, &r))
+		return 3;
+	execl("/etc/passwd", "passwd", (char *)0);
+	printf("not executed, threads: %d\n", threads(12));
+	fflush(stdout);
+	if (has_little && setrlimit(RLIMIT_DATA, &data))
+		return 3;
+	execl("/bin/sh", "sh", "-c", "ulimit -Sv; ulimit -Hv", (char *)0);
+	return 9;
+}
+
 int main(int argc, char **argv)
 {
 	struct rlimit r = { 100 * MB, 120 * MB }, was, wrong = { 2, 1 };
@@ -69,6 +86,8 @@ int main(int argc, char **argv)
 		say("executed");
 		return 5;
 	}
+	if (argc > 1 && strcmp(argv[1], "wait"))
+		return become_shell(!strcmp(argv[1], "little"));
 	if (argc > 1 && read(0, &byte, 1) != 1)
 		return 2;
 	if (prlimit(0, RLIMIT_AS, &r, &was))

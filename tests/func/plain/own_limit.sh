@@ -37,3 +37,12 @@ printf x >&3
 status=0
 wait $pid || status=$?
 expect_status 0
+
+# What it executes is not followed: by request, or for lack of data for the agent. There the session takes the hard limit back, too.
+run "$uft" record -q --no-children -p function -o x.uft ./own_limit shell
+expect_status 0
+expect_equal "limits of a program that is not to be followed" "$(head -n 2 out | tr '\n' ' ')" "not executed, threads: 12 102400 "
+run "$uft" record -p function -o x.uft ./own_limit little
+expect_status 0
+expect_err "not followed"
+expect_equal "limits of a program that cannot be followed" "$(tr '\n' ' ' <out)" "not executed, threads: 12 102400 122880 "
