@@ -58,6 +58,7 @@ static const struct call {
 	{ "mprotect", SYS_mprotect, { 0, 4096, 7 }, UFT_DENIED_CHILDREN },	/* text, while it is written */
 	{ "madvise", SYS_madvise, { 0 }, UFT_DENIED_MEMORY },
 	{ "pidfd_open", SYS_pidfd_open, { 0 }, UFT_DENIED_CHILDREN },
+	{ "lseek", SYS_lseek, { 0 }, UFT_DENIED_CHILDREN },
 	{ "pread64", SYS_pread64, { 0 }, UFT_DENIED_CHILDREN }, { "tkill", SYS_tkill, { 0 }, UFT_DENIED_GONE },
 	{ "kill", SYS_kill, { 0 }, UFT_DENIED_GONE },
 	{ "prlimit64", SYS_prlimit64, { 0, RLIMIT_AS }, UFT_DENIED_LIMIT },

@@ -183,7 +183,7 @@ static int serve_exec(struct uft_session *s, const struct uft_request *r)
 	tid = requester(s, r);
 	tgid = (pid_t)proc_status_number(tid, "Tgid", 10);
 	proc_status_release();
-	if (s->opts.preload || s->opts.emulator)
+	if (s->opts.emulator)
 		return -EOPNOTSUPP;
 	if (tgid <= 0)
 		return -ESRCH;
@@ -197,6 +197,8 @@ static int serve_exec(struct uft_session *s, const struct uft_request *r)
 	}
 	if (!session_follows_children(s))
 		return -EOPNOTSUPP;
+	if (s->opts.preload)
+		return s->arena.board->start[0] ? UFT_EXEC_PRELOAD : -EOPNOTSUPP;
 	ret = exec_task_seize(s, tid, tgid, parent_of(s, r->slice));
 	tracer = ret == -EPERM ? (pid_t)proc_status_number(tid, "TracerPid", 10) : 0;
 	if (tracer > 0)

@@ -8,8 +8,11 @@
  *   - its agent is a thread of the process: tasks are not stopped, and there is no watchdog. When the session ends, the
  *     code is restored, but the library stays mapped;
  *   - fork children are followed. An executed program is followed if it has the same variables in its environment.
- *     Under an emulator the variable is QEMU_SET_ENV, which passes to the next emulator what -E passed to the first:
- *     programs of this machine do not use it.
+ *     Where execve() is hooked (x86-64) the runtime takes them out when it has started, and adds them at each exec that
+ *     the session permits (runtime/trace/hooks/exec_preload.c). So a program that is executed behind a seccomp filter
+ *     which would kill it for the start of the runtime has none of them. Elsewhere they stay. Under an emulator the
+ *     variable is QEMU_SET_ENV, which passes to the next emulator what -E passed to the first: programs of this machine
+ *     do not use it.
  *
  * Under an emulator, /proc describes the emulator. So the runtime sends the auxiliary vector, the program is the file
  * that is mapped where the vector points, and the clock is the emulated one. Memory is read at the program's own
@@ -90,6 +93,21 @@ int preload_check_places(const struct uft_session *s, const char *library, struc
 	return 0;
 }
 
+int preload_put_texts(struct uft_session *s, const char *library, char how, struct uft_error *err)
+{
+	static const char variable[] = "LD_PRELOAD=";
+	struct uft_arena *board = s->arena.board;
+
+	if (strlen(library) + sizeof(variable) > sizeof(board->preload))
+		return uft_fail(err, -ENAMETOOLONG, "%s: the path is too long", library);
+	if (board->start[0])
+		return 0;		/* a task may be reading the texts, so they never change */
+	memcpy(board->preload, variable, sizeof(variable) - 1);
+	memcpy(board->preload + sizeof(variable) - 1, library, strlen(library) + 1);
+	snprintf(board->start, sizeof(board->start), "UFT_ARENA=%zx%c%s", s->arena.target_bytes, how, s->arena.path);
+	return 0;
+}
+
 /* The variables in the program's environment. */
 struct start_env {
 	char preload[PATH_MAX + 4096], arena[PATH_MAX + 64];
@@ -102,8 +120,8 @@ static void make_env(const struct uft_session *s, const char *library, struct st
 
 	snprintf(e->preload, sizeof(e->preload), "LD_PRELOAD=%s%s%s", library, old && old[0] ? ":" : "",
 		 old ? old : "");
-	snprintf(e->arena, sizeof(e->arena), "UFT_ARENA=%zx%c%s", s->arena.target_bytes, s->opts.emulator ? '!' : ':',
-		 s->arena.path);
+	snprintf(e->arena, sizeof(e->arena), "UFT_ARENA=%zx%c%s", s->arena.target_bytes,
+		 s->opts.emulator ? '!' : uft_session_can_attach() ? ';' : ':', s->arena.path);
 	e->inherited[0] = '\0';
 	old = getenv("QEMU_SET_ENV");
 	if (s->opts.emulator && session_follows_children(s))
@@ -136,6 +154,23 @@ static char **emulator_argv(const struct uft_session *s, char *path, char *const
 	return all;
 }
 
+/* Returns the environment with both variables behind all others (runtime/agent/preload.c); NULL: no memory. */
+static char **append_env(struct start_env *e)
+{
+	size_t n = 0;
+	char **all;
+
+	while (environ[n])
+		n++;
+	all = calloc(n + 3, sizeof(*all));
+	if (!all)
+		return NULL;
+	memcpy(all, environ, n * sizeof(*all));
+	all[n] = e->preload;
+	all[n + 1] = e->arena;
+	return all;
+}
+
 static _Noreturn void child(const struct uft_session *s, const char *path, char *const argv[], struct start_env *e,
 			    int report)
 {
@@ -143,13 +178,14 @@ static _Noreturn void child(const struct uft_session *s, const char *path, char 
 
 	sigprocmask(SIG_SETMASK, &s->launch_mask, NULL);
 	if (!s->opts.emulator) {
-		putenv(e->preload);
-		putenv(e->arena);
+		unsetenv("UFT_ARENA");		/* of another session */
+		environ = append_env(e);
 	}
 	if (e->inherited[0])
 		putenv(e->inherited);
-	execvp(path, argv);
-	error = errno;
+	if (environ)
+		execvp(path, argv);
+	error = environ ? errno : ENOMEM;
 	if (write(report, &error, sizeof(error)) < 0)
 		_exit(126);
 	_exit(127);
@@ -209,6 +245,8 @@ int preload_begin(struct uft_session *s, char *const argv[], char path[PATH_MAX]
 	}
 	if (!ret)
 		ret = preload_check_places(s, library, err);
+	if (!ret && !s->opts.emulator && uft_session_can_attach())
+		ret = preload_put_texts(s, library, ';', err);
 	if (!ret) {
 		make_env(s, library, env);
 		if (s->opts.emulator)

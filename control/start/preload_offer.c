@@ -109,8 +109,6 @@ static int note(struct uft_session *s, pid_t tgid, uint64_t now)
 
 int preload_offer(struct uft_session *s, pid_t tid, pid_t tgid, const char *path, struct uft_error *err)
 {
-	static const char variable[] = "LD_PRELOAD=";
-	struct uft_arena *board = s->arena.board;
 	char image[PATH_MAX], library[PATH_MAX + 64];
 	int ret = check_program(script_interpreter(path, image, sizeof(image)) ? image : path, err);
 
@@ -122,16 +120,10 @@ int preload_offer(struct uft_session *s, pid_t tid, pid_t tgid, const char *path
 		ret = check_process(s, tid, tgid, library, err);
 	if (ret)
 		return ret;
-	if (strlen(library) + sizeof(variable) > sizeof(board->preload))
-		return uft_fail(err, -ENAMETOOLONG, "%s: the path is too long", library);
-	if (note(s, tgid, now_ns()))
-		return uft_fail(err, -EAGAIN, "%zu programs are starting so", NOFFERS);
-	if (board->start[0])
-		return 0;		/* another task may be reading the texts, so they never change */
-	memcpy(board->preload, variable, sizeof(variable) - 1);
-	memcpy(board->preload + sizeof(variable) - 1, library, strlen(library) + 1);
-	snprintf(board->start, sizeof(board->start), "UFT_ARENA=%zx?%s", s->arena.target_bytes, s->arena.path);
-	return 0;
+	ret = preload_put_texts(s, library, '?', err);
+	if (!ret && note(s, tgid, now_ns()))
+		ret = uft_fail(err, -EAGAIN, "%zu programs are starting so", NOFFERS);
+	return ret;
 }
 
 int preload_is_offered(const struct uft_session *s, pid_t pid)

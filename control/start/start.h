@@ -91,6 +91,11 @@ void preload_take_agent(struct uft_session *s, struct target *t);	/* its agent i
 /* libuft.so for @machine, as preload_machine() names it. 0, or -errno and the reason in @err. */
 int preload_find_library(const char *machine, char *path, size_t size, struct uft_error *err);
 const char *preload_machine(uint16_t machine);
+/*
+ * Writes the variables for programs that targets execute onto the board, once. @how: the sign in UFT_ARENA, as
+ * runtime/agent/preload.c has it. 0, or -errno and the reason in @err.
+ */
+int preload_put_texts(struct uft_session *s, const char *library, char how, struct uft_error *err);
 /* Checks that a program can find @library and the session's files by its environment. 0, or -errno and the reason. */
 int preload_check_places(const struct uft_session *s, const char *library, struct uft_error *err);
 /* Answers a hello, request @index: the process becomes a target and is armed. 0 or -errno. */

@@ -173,7 +173,7 @@ struct uft_arena {		/* the board */
 	/* s: 1 + number of a family without a process: the state of its first slice is FREE; 0: none */
 	uint32_t spare[UFT_NSPARES];
 	char path[256];		/* s: of the session's files, in its own mount namespace */
-	/* s: LD_PRELOAD=..., UFT_ARENA=...: added to the environment of an exec by a task of another tracer */
+	/* s: LD_PRELOAD=..., UFT_ARENA=...: added to an exec of a task that was preloaded, or has another tracer */
 	char preload[1024], start[512];
 	/* maps of histograms, relative to a slice; each rule has the offset of its own */
 	uint64_t hist_offset, hist_bytes;

@@ -37,9 +37,10 @@ static char *find_variable(char **envp, const char *name)
 }
 
 /*
- * Maps the session of BYTES:PATH, BYTES!PATH or BYTES?PATH, with BYTES in hexadecimal; or returns -errno. With ! the
- * environment must not name this library any more: programs that an emulated program executes may be for another
- * machine, whose loader would complain. With ? the last two variables are uft's alone (take_back()).
+ * Maps the session of BYTES:PATH, BYTES!PATH, BYTES?PATH or BYTES;PATH, with BYTES in hexadecimal; or returns -errno.
+ * With ! the environment must not name this library any more: programs that an emulated program executes may be for
+ * another machine, whose loader would complain. With ? and ; the last two variables are uft's alone (take_back()).
+ * With ? the agent is a process, because the program has another tracer.
  */
 static int map_session(const char *value, char *how)
 {
@@ -47,7 +48,7 @@ static int map_session(const char *value, char *how)
 
 	uft_boot.arena_bytes = mem_get_number(&value, end, 16);
 	*how = *value;
-	if ((*value != ':' && *value != '!' && *value != '?') || !uft_boot.arena_bytes)
+	if ((*value != ':' && *value != '!' && *value != '?' && *value != ';') || !uft_boot.arena_bytes)
 		return -EINVAL;
 	return boot_map_board(value + 1);
 }
@@ -202,7 +203,7 @@ static void init(int argc, char **argv, char **envp)
 	(void)argv;
 	if (arena && !start(arena, &how, envp))
 		say_hello(envp);
-	if (how == '?') {
+	if (how == '?' || how == ';') {
 		take_back(envp, arena);
 	} else if (how == '!') {
 		*arena = 0;

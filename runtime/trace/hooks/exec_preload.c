@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exec_preload.c - the environment that brings the runtime into a program whose task another tracer has
+ * exec_preload.c - the environment that brings the runtime into a program, for tasks that no session can seize
  *
  * A task has one ptracer. If that is not the session (trace-cmd record --proc-map, gdb, strace), the session cannot
  * stop the new image to put the runtime into it, so the program's loader does it: LD_PRELOAD and UFT_ARENA follow all
  * other variables, because the last LD_PRELOAD counts, and the new runtime removes both again (agent/preload.c).
+ *
+ * Programs of a preloaded one (--preload) get it in the same way, but none behind a seccomp filter that would kill them for
+ * the start of the runtime: then this is not called (may_follow_exec() in hook.c).
  *
  * The words and texts lie in memory of the calling process until the exec succeeds. A vfork child's memory is its
  * parent's, so each thread keeps its memory for its next exec; a thread pointer has one caller at a time, because a
