@@ -3,6 +3,10 @@
  * hostile.c - a target that writes into everything that it shares with its recorder
  *
  * Usage: hostile REGION HOW [PHASE]
+ *	  hostile repeat N REGION HOW PHASE
+ *	repeat: N children in turn, each of which executes this program with the other arguments, under one recorder. Their parent is a
+ *		target that does no harm: it calls witness() N times, and says how many of them found the recorder's memory, took longer than
+ *		5 s, or changed its secret
  *	REGION	answers: it answers commands in place of its agent, "early", "late" (takes the agent's back for a moment) or "double"
  *		(another result each time); requests: it asks for anything, in all slots, of itself and of others; bell: it wakes the
  *		recorder all the time; drop: it gives up its rights when HOW says, "run", "fork", "exec" or "thread", and calls
@@ -42,6 +46,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAX_AREAS	8
@@ -654,6 +659,56 @@ static int drop(const char *when, char **argv)
 	return 0;
 }
 
+static uint64_t secret[1024];
+
+__attribute__((noinline)) static int witness(int n)
+{
+	int is_wrong = 0;
+
+	for (unsigned i = 0; i < sizeof(secret) / sizeof(secret[0]); i++)
+		is_wrong |= secret[i] != i * 0x9e3779b97f4a7c15ull;
+	return is_wrong ? n + 1 : 0;
+}
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int repeat(int n, char **argv)
+{
+	int nfound = 0, nlate = 0, nchanged = 0, status;
+	char text[24];
+
+	seed = getenv("UFT_HOSTILE_SEED") ? strtoull(getenv("UFT_HOSTILE_SEED"), NULL, 10) : 0;
+	for (unsigned i = 0; i < sizeof(secret) / sizeof(secret[0]); i++)
+		secret[i] = i * 0x9e3779b97f4a7c15ull;
+	for (int i = 0; i < n; i++) {
+		const double begin = seconds();
+		pid_t pid;
+
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)(seed * 1000 + (unsigned)i));
+		setenv("UFT_HOSTILE_SEED", text, 1);
+		pid = fork();
+		if (!pid) {
+			execv("/proc/self/exe", argv);
+			_exit(9);
+		}
+		if (waitpid(pid, &status, 0) != pid)
+			return 2;
+		if (WIFEXITED(status) && (WEXITSTATUS(status) == 4 || WEXITSTATUS(status) == 9))
+			return WEXITSTATUS(status);
+		nfound += !WIFEXITED(status) || WEXITSTATUS(status) != 3;
+		nlate += seconds() - begin > 5;
+		nchanged += witness(i) != 0;
+	}
+	printf("found %d late %d changed %d\n", nfound, nlate, nchanged);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t thread;
@@ -661,6 +716,8 @@ int main(int argc, char **argv)
 
 	if (argc < 3)
 		return 2;
+	if (!strcmp(argv[1], "repeat"))
+		return argc < 6 ? 2 : repeat(atoi(argv[2]), argv + 2);
 	alarm(strcmp(argv[1], "agent") && strcmp(argv[1], "restore") && strcmp(argv[1], "tardy") ? 10 : 60);
 	open("alive", O_WRONLY);
 	how = argv[2];

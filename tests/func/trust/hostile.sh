@@ -4,6 +4,7 @@
 # hostile.sh HOSTILE [ROUNDS] - a target that overwrites the memory that it shares with its recorder: the recorder neither crashes nor hangs, nor
 # complains of memory errors (if it was built with sanitizers)
 #
+# In several rounds the modes that need no recorder of their own run as children of one target, CHAIN of them under one recorder.
 # UFT_RUNS is another way to give ROUNDS (make soak: 1,000), UFT_JOBS says how many run at a time (most of a round is sleep), and no round
 # begins after UFT_SECONDS. A target ends itself after 10 s; the recorder has to end within 5 s after its
 # last process. A run in which one of them takes longer is printed with its round, and in the end how many runs there were of each mode and
@@ -80,6 +81,23 @@ survive() {
 	return 0
 }
 
+# chain N REGION HOW PHASE OPTION...: N targets in turn, beside their parent, all calls of which must be in the file. Only work() has
+# events, because those of the spoiling thread cost the recorder more than all the rest.
+chain() {
+	n=$1 region=$2 how=$3 phase=$4
+	shift 4
+	rm -f t.uft
+	UFT_HOSTILE_SEED=$round run timeout -s KILL $((60 + n * 10)) "$uft" record -o t.uft -l work -l witness "$@" "$hostile" repeat "$n" "$region" "$how" "$phase"
+	expect_status 0
+	! grep -q 'Sanitizer\|runtime error' err || { fail "chain $region $how $phase: a memory error"; show; }
+	grep -q "^found [1-9][0-9]* late [0-9]* changed 0$" out || { fail "chain $region $how $phase: $(cat out)"; show; }
+	expect_equal "chain $region $how $phase: calls of the parent" "$("$uft" report t.uft 2>/dev/null | grep -c ' witness\( <-\|()\)')" "$n"
+	sed "s/^/chain of $n: $region $how $phase: /" out
+	late=$(sed -n 's/^found .* late \([0-9]*\) .*/\1/p' out)
+	for _ in $(seq "${late:-0}"); do echo "target of $region $how $phase" >>late; done
+	for _ in $(seq "$n"); do echo "$region $how $phase"; done >>modes
+}
+
 # survive_attached REGION HOW: the same of one that runs already
 survive_attached() {
 	watch_target
@@ -135,11 +153,25 @@ leave_deaf restore 20
 # Each command has its answer, just in time.
 leave_deaf tardy 25
 
-one_round() {
-	# An agent that is stopped would keep the memory of its process, which has ended.
-	survive orphan once run
-	[ "$status" -ne 0 ] || ! grep -q '^State:.[^ZX]' /proc/"$(cat agent)"/status 2>/dev/null ||
-		{ fail "orphan: an agent outlives its process and its recorder"; show; kill -KILL "$(cat agent)"; }
+CHAIN=53	# a prime: chains begin in rounds of all jobs
+# chains N: the modes whose targets a recorder can have one after the other
+chains() {
+	for how in once always turns; do
+		chain "$1" mail $how run
+		chain "$1" command $how run
+		chain "$1" rings $how run -p function_graph
+		chain "$1" slice $how run
+	done
+	chain "$1" file once run
+	for how in early late double; do
+		chain "$1" answers $how fork
+	done
+	chain "$1" requests always fork
+	chain "$1" bell always run
+	chain "$1" slice turns fork
+}
+
+each_alone() {
 	for how in once always turns; do
 		survive mail $how run
 		survive command $how run
@@ -147,6 +179,28 @@ one_round() {
 		survive slice $how run
 	done
 	survive file once run
+	for how in early late double; do
+		survive answers $how fork
+	done
+	survive requests always fork
+	survive bell always run
+	survive slice turns fork
+}
+
+one_round() {
+	if [ "$rounds" -gt 1 ]; then
+		[ $((round % CHAIN)) -ne 1 ] || chains $((rounds - round + 1 < CHAIN ? rounds - round + 1 : CHAIN))
+	else
+		each_alone
+	fi
+	others
+}
+
+others() {
+	# An agent that is stopped would keep the memory of its process, which has ended.
+	survive orphan once run
+	[ "$status" -ne 0 ] || ! grep -q '^State:.[^ZX]' /proc/"$(cat agent)"/status 2>/dev/null ||
+		{ fail "orphan: an agent outlives its process and its recorder"; show; kill -KILL "$(cat agent)"; }
 	survive file once run -p function_graph -z 1
 	# Only work() has events, so that a child looks around before its first one. Its child gets memory as well.
 	for how in once unseen chroot filter user; do
@@ -175,12 +229,6 @@ one_round() {
 			grep -qx 'calls: 100' stat || { fail "drop $when: not all calls are there"; cat stat; }
 		fi
 	done
-	for how in early late double; do
-		survive answers $how fork
-	done
-	survive requests always fork
-	survive bell always run
-	survive slice turns fork
 	survive_attached board once
 	survive_attached command turns
 	for how in taken dropped closed; do
