@@ -61,7 +61,7 @@ struct entries {
 	struct entries_priv *priv;
 };
 
-/* 1: plain code of this machine is rewritten. Else there are no entries. */
+/* 1: unprepared code of this machine is rewritten. Else there are no entries. */
 static inline int entries_are_known(const struct uft_object *obj)
 {
 	return obj->machine == EM_X86_64 || obj->machine == EM_AARCH64 || obj->machine == EM_RISCV;

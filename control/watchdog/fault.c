@@ -278,7 +278,7 @@ static void say_site(struct fault *f)
 		return;
 	say_name(f, m->obj, p.func);
 	say(f, "  site                         0x%llx, %s, %u bytes\n", (unsigned long long)(p.addr + m->bias),
-	    p.site ? uft_site_kind_name(p.site->kind) : "plain code", p.len);
+	    p.site ? uft_site_kind_name(p.site->kind) : "unprepared code", p.len);
 	uft_object_read(m->obj, p.addr, built, p.len);
 	say(f, "  site, as built              ");
 	say_bytes(f, built, p.len);
