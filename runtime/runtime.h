@@ -145,7 +145,6 @@ void patch_after_fork(void);			/* probe, in the child: finish or revert the batc
 
 /* agent ------------------------------------------------------------------------------------- */
 int agent_start(void);				/* init or fork child: clones the agent task, waits until it is ready */
-int agent_may_run(void);				/* 1: an agent was made, and is not known to have ended */
 /* the same in a fork child, whose agent calls trace_claim_own() first */
 int agent_start_child(void);
 void agent_note_slice(void);			/* uft_rt.slice_index is known */

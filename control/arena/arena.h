@@ -100,7 +100,7 @@ void arena_empty(const struct arena *a, uint32_t index);
 
 struct blob {
 	uint8_t *image;			/* span bytes, as loaded at 0 */
-	uint64_t span, start, attach, rejoin, boot;
+	uint64_t span, start, attach, rejoin, boot, own;
 	uint64_t build;			/* tells it from another's image */
 	struct { uint64_t addr, end, used; int prot; } seg[6];	/* behind used there are zeros, wherever it is loaded */
 	unsigned nseg;

@@ -81,6 +81,8 @@ static void blob_symbols(struct blob *b, const Elf64_Ehdr *eh)
 				b->rejoin = sym[k].st_value;
 			else if (!strcmp(names + sym[k].st_name, "uft_boot"))
 				b->boot = sym[k].st_value;
+			else if (!strcmp(names + sym[k].st_name, "uft_own_first"))
+				b->own = sym[k].st_value;
 		}
 	}
 }
@@ -138,7 +140,8 @@ int blob_get(const struct blob **out)
 		ret = blob_relocations(&b, eh, (const void *)(uft_blob_elf + eh->e_phoff));
 	if (!ret)
 		blob_symbols(&b, eh);
-	if (!ret && (!b.start || !b.attach || !b.rejoin || !b.boot || b.boot > b.span - sizeof(struct uft_boot)))
+	if (!ret && (!b.start || !b.attach || !b.rejoin || !b.boot || b.boot > b.span - sizeof(struct uft_boot) ||
+		     !b.own || b.own > b.span - sizeof(struct uft_own_chunk)))
 		ret = -ENOEXEC;
 	if (ret) {
 		free(b.image);

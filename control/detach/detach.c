@@ -47,7 +47,6 @@
 /* Limits for each target; base/patience.c tells what is left of them. */
 /* for all answers of an agent together, without its waits for a CPU; also for it to stop, and to end */
 #define ANSWER_MS	5000
-#define UNMAP_MS	5000		/* to unmap everything: the target decides how many mappings there are */
 #define RESTORE_MS	5000		/* to stop all tasks */
 #define LEAVE_MS	3000		/* for tasks to leave the runtime's code */
 #define LATE_MS		20000		/* added while tasks do not stop, or do not get a CPU */

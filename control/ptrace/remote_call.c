@@ -187,6 +187,24 @@ int remote_map_blob(struct remote *r, const struct blob *b, uint64_t extra)
 	return reads_clock(r, r->base + b->boot) ? 0 : -ENODEV;
 }
 
+int remote_unmap_blob(struct remote *r, const struct blob *b, uint64_t extra, int has_run)
+{
+	const unsigned max = sizeof(((struct uft_own_chunk *)0)->range) / sizeof(struct uft_owned);
+	const uint64_t until = now_ns() + patience_ns(UNMAP_MS);
+	struct uft_own_chunk own;
+	long ret = 0;
+
+	if (!has_run /* GUARD(unmap_owned, 1) */ ||
+	    pread(r->mem, &own, sizeof(own), (off_t)(r->base + b->own)) != (ssize_t)sizeof(own))
+		has_run = 0;
+	for (unsigned i = 0; has_run && i < max && ret != -ESRCH && ret != -ETIMEDOUT && now_ns() < until; i++)
+		if (own.range[i].at >= UFT_OWNED_LEAST && own.range[i].at != r->base &&
+		    !(own.range[i].bytes & UFT_OWNED_TP))
+			ret = remote_syscall(r, SYS_munmap, own.range[i].at, own.range[i].bytes & ~UFT_OWNED_NEEDED,
+					     0, 0, 0);
+	return (int)remote_syscall(r, SYS_munmap, r->base, b->span + extra, 0, 0, 0);
+}
+
 /* ---- Several calls at once ----------------------------------------------------------------- */
 
 struct call {

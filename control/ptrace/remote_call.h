@@ -62,6 +62,13 @@ int remote_map_blob(struct remote *r, const struct blob *b, uint64_t extra);
 int remote_map_blob_fresh(struct remote *r, const struct blob *b, int *no_gain);
 int remote_write_blob(struct remote *r, const struct blob *b, struct uft_boot *boot, uint64_t extra);
 /*
+ * Unmaps the blob of a failed start, with @extra bytes behind it. @has_run: before that the memory on the first page of
+ * the runtime's list, which a start never fills, but for that of a thread pointer; no agent may run then. Takes a
+ * bounded time: the target may have written the list. Returns the result of the blob's munmap().
+ */
+#define UNMAP_MS	5000	/* to unmap everything: the target decides how many mappings there are */
+int remote_unmap_blob(struct remote *r, const struct blob *b, uint64_t extra, int has_run);
+/*
  * From now on the thread restores itself to ->regs and ->sigmask if we are killed (escape_code.c); sets ->insn. Called
  * before the mask is changed. remote_unguard() is called after the registers are restored.
  */

@@ -181,6 +181,7 @@ static int stop_task(struct attach *a, pid_t tid)
 	int ret;
 
 	a->r.tid = tid;
+	a->r.is_late = 0;
 	/* Our calls in the thread should not meet the program's filter; suspending the filter needs CAP_SYS_ADMIN. */
 	if (ptrace(PTRACE_SEIZE, tid, 0, OPTIONS | PTRACE_O_SUSPEND_SECCOMP) < 0 &&
 	    ptrace(PTRACE_SEIZE, tid, 0, OPTIONS) < 0)
@@ -301,12 +302,13 @@ static int hurry_self(void)
 int attach_stop(struct attach *a)
 {
 	pid_t tried[STOP_TRIES];
-	int ret = late_call_reserve();
+	int ret = -ESRCH;
 
-	if (ret)
-		return ret;
-	ret = -ESRCH;
 	for (int n = 0; n < STOP_TRIES; n++) {
+		const int room = late_call_reserve();
+
+		if (room)
+			return room;
 		tried[n] = pick_task(a, tried, n);
 		/* Most threads in uninterruptible sleep wait for a page or a lock, and not for long. */
 		for (int ms = 0; !n && !tried[0] && ms < ASLEEP_MS && !procinfo_is_gone(&a->info); ms++) {

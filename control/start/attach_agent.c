@@ -82,11 +82,6 @@ static int make_agent(struct attach *a, const struct blob *b, struct uft_boot *b
 	return agent > 0 ? 0 : agent ? no_task(agent) : -ECHILD;
 }
 
-static uint64_t blob_bytes(const struct blob *b)
-{
-	return b->span + STACK_BYTES;
-}
-
 int attach_agent_plant(struct attach *a, const struct blob *b, uint32_t slice)
 {
 	struct uft_boot boot = {
@@ -103,7 +98,7 @@ int attach_agent_plant(struct attach *a, const struct blob *b, uint32_t slice)
 	if (!ret)
 		ret = make_agent(a, b, &boot);
 	if (ret && a->r.base) {
-		remote_syscall(&a->r, SYS_munmap, a->r.base, blob_bytes(b), 0, 0, 0);
+		remote_unmap_blob(&a->r, b, STACK_BYTES, 0);
 		a->r.base = 0;
 	}
 	return ret;
@@ -144,7 +139,6 @@ static int stop_within(struct attach *a, const struct blob *b, unsigned ms)
 
 int attach_agent_remove(struct attach *a, const struct blob *b, unsigned ms)
 {
-	struct uft_boot boot = { 0 };
 	int ret;
 
 	if (a->agent_fd >= 0) {
@@ -155,11 +149,7 @@ int attach_agent_remove(struct attach *a, const struct blob *b, unsigned ms)
 	ret = a->r.base ? stop_within(a, b, ms) : 0;
 	if (ret || !a->r.base)
 		return ret == -ESRCH ? 0 : ret;
-	if (!read_boot(a, b, &boot) && boot.arena_addr)
-		remote_syscall(&a->r, SYS_munmap, boot.arena_addr, boot.arena_bytes - UFT_BOARD_BYTES, 0, 0, 0);
-	if (boot.arena_addr && boot.board_addr)
-		remote_syscall(&a->r, SYS_munmap, boot.board_addr, UFT_BOARD_BYTES, 0, 0, 0);
-	ret = (int)remote_syscall(&a->r, SYS_munmap, a->r.base, blob_bytes(b), 0, 0, 0);
+	ret = remote_unmap_blob(&a->r, b, STACK_BYTES, 1);
 	attach_resume(a, 1);
 	return ret == -ESRCH ? 0 : ret;
 }

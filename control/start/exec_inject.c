@@ -101,7 +101,7 @@ static int run_blob(struct remote *r, const struct blob *b, struct uft_boot *boo
 static void remote_undo(struct remote *r, const struct blob *b)
 {
 	if (r->base)
-		remote_syscall(r, SYS_munmap, r->base, b->span, 0, 0, 0);
+		remote_unmap_blob(r, b, 0, !agent_find(r->tid));
 	r->regs.orig_rax = (uint64_t)-1;
 	task_request(PTRACE_SETREGS, r->tid, 0, &r->regs);
 	task_request(PTRACE_SETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask);

@@ -641,6 +641,14 @@ struct uft_owned {
 };
 #define UFT_OWNED_TP	1ull
 #define UFT_OWNED_NEEDED 2ull	/* stays mapped: code of the program that cannot be changed leads there */
+#define UFT_OWNED_LEAST	4096ull	/* an `at` below is a free or claimed entry */
+
+/* A page of the list of all memory that the runtime has mapped. The blob has the first, at uft_own_first. */
+struct uft_own_chunk {
+	struct uft_own_chunk *next;
+	uint64_t pad;
+	struct uft_owned range[255];
+};
 
 struct uft_cmd_object {
 	uint64_t text_start, text_end;	/* executable range, runtime addresses */

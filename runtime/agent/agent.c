@@ -400,11 +400,6 @@ static int is_coming(void)
 	return ret < 0 ? ret != -ESRCH && !uft_load(&agent.started) : ret == 0;
 }
 
-int agent_may_run(void)
-{
-	return is_coming();
-}
-
 static int make_anew(void)
 {
 	agent.pid = sys_getpid();

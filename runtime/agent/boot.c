@@ -17,7 +17,6 @@
 /* on either side of the thread pointer; control/start/exec_inject.c has the same size: REMOTE_RSEQ_REACH */
 #define STAND_IN_BYTES	(64u << 10)
 #define STAND_IN_FILLED	4096u
-#define GIVE_UP_MAX	64u	/* mappings of a start, more than there are */
 #define ASK_MS		1000	/* wait for an answer of the session that detaches */
 
 struct uft_boot uft_boot = { .version = UFT_ABI_VERSION };
@@ -372,27 +371,9 @@ static int boot(void)
 	return ret ? ret : agent_start();
 }
 
-/*
- * Unmaps what a failed start has mapped, because the program may have a limit without room for it. The session unmaps
- * the blob; the thread pointer may still point to its stand-in.
- */
-static void give_up(void)
-{
-	struct uft_owned r[GIVE_UP_MAX];
-	uint32_t n = plat_list_owned(r, GIVE_UP_MAX);
-
-	for (uint32_t i = 0; i < n && i < GIVE_UP_MAX; i++)
-		if (r[i].at != uft_boot.blob_at && !(r[i].bytes & UFT_OWNED_TP))
-			sys_munmap(r[i].at, (r[i].bytes + UFT_PAGE - 1) & -(uint64_t)UFT_PAGE);
-}
-
 /* Called by uft_blob_start only. */
 void agent_boot(void);
 void agent_boot(void)
 {
-	const int ret = boot();
-
-	if (ret && !agent_may_run())
-		give_up(); /* GUARD(boot_gives_up) */
-	uft_boot.result = ret;
+	uft_boot.result = boot();
 }

@@ -15,14 +15,9 @@
 #define CLAIMED		1ull
 #define CHUNK_BYTES	4096u
 
-struct own_chunk {
-	struct own_chunk *next;
-	uint64_t pad;
-	struct uft_owned range[255];
-};
-_Static_assert(sizeof(struct own_chunk) == CHUNK_BYTES, "a page");
+_Static_assert(sizeof(struct uft_own_chunk) == CHUNK_BYTES, "a page");
 
-static struct own_chunk own_first;
+struct uft_own_chunk uft_own_first;	/* read by the session where a start has failed: remote_unmap_blob() */
 static uint64_t own_bytes;
 
 static uint64_t in_pages(uint64_t bytes)
@@ -40,7 +35,7 @@ static void count(uint64_t bytes)
 	__atomic_add_fetch(&own_bytes, bytes, __ATOMIC_SEQ_CST);
 }
 
-static struct uft_owned *own_claim(struct own_chunk *c)
+static struct uft_owned *own_claim(struct uft_own_chunk *c)
 {
 	for (unsigned i = 0; i < sizeof(c->range) / sizeof(c->range[0]); i++)
 		if (!uft_load(&c->range[i].at) && uft_cas(&c->range[i].at, 0, CLAIMED))
@@ -49,14 +44,14 @@ static struct uft_owned *own_claim(struct own_chunk *c)
 }
 
 /* Adds a chunk, which lists itself first. If two threads add one at once, the loser's is unmapped. */
-static struct own_chunk *own_grow(struct own_chunk *last)
+static struct uft_own_chunk *own_grow(struct uft_own_chunk *last)
 {
-	struct own_chunk *c, *none = NULL;
+	struct uft_own_chunk *c, *none = NULL;
 	long m = sys_mmap(0, CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (sys_is_error(m))
 		return NULL;
-	c = (struct own_chunk *)m;
+	c = (struct uft_own_chunk *)m;
 	c->range[0] = (struct uft_owned){ (uint64_t)m, CHUNK_BYTES };
 	if (!__atomic_compare_exchange_n(&last->next, &none, c, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		sys_munmap((uint64_t)m, CHUNK_BYTES);
@@ -67,9 +62,9 @@ static struct own_chunk *own_grow(struct own_chunk *last)
 
 int mem_own(uint64_t at, uint64_t bytes)
 {
-	for (struct own_chunk *c = &own_first; c;) {
+	for (struct uft_own_chunk *c = &uft_own_first; c;) {
 		struct uft_owned *r = own_claim(c);
-		struct own_chunk *next = uft_load_acquire(&c->next);
+		struct uft_own_chunk *next = uft_load_acquire(&c->next);
 
 		if (r) {
 			r->bytes = bytes;
@@ -85,7 +80,7 @@ int mem_own(uint64_t at, uint64_t bytes)
 
 void mem_disown(uint64_t at)
 {
-	for (struct own_chunk *c = &own_first; c; c = uft_load_acquire(&c->next))
+	for (struct uft_own_chunk *c = &uft_own_first; c; c = uft_load_acquire(&c->next))
 		for (unsigned i = 0; i < sizeof(c->range) / sizeof(c->range[0]); i++)
 			if (uft_load(&c->range[i].at) == at) {
 				count(0 - in_pages(c->range[i].bytes));
@@ -167,7 +162,7 @@ uint32_t plat_list_owned(struct uft_owned *to, uint32_t max)
 {
 	uint32_t n = 0;
 
-	for (struct own_chunk *c = &own_first; c; c = uft_load_acquire(&c->next))
+	for (struct uft_own_chunk *c = &uft_own_first; c; c = uft_load_acquire(&c->next))
 		for (unsigned i = 0; i < sizeof(c->range) / sizeof(c->range[0]); i++) {
 			struct uft_owned r = { uft_load_acquire(&c->range[i].at), c->range[i].bytes };
 
@@ -184,7 +179,7 @@ int mem_next_owned(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
 {
 	int found = 0;
 
-	for (struct own_chunk *c = &own_first; c; c = uft_load_acquire(&c->next))
+	for (struct uft_own_chunk *c = &uft_own_first; c; c = uft_load_acquire(&c->next))
 		for (unsigned i = 0; i < sizeof(c->range) / sizeof(c->range[0]); i++) {
 			uint64_t from = uft_load_acquire(&c->range[i].at), bytes = c->range[i].bytes & ~UFT_OWNED_TP;
 
