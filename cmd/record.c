@@ -577,7 +577,7 @@ static int attach(struct recording *rec, struct uft_error *err)
 				   "process %d has %u child%s of its own name already, not recorded: uft attach %s takes all of them",
 				   t->pid, left_out,
 			    left_out == 1 ? "" : "ren", name);
-		if (ret && ret != -EEXIST && !t->is_found && !(ret == -ESRCH && t->was_there))
+		if (ret && ret != -EEXIST && !t->is_found && !(ret == -ESRCH && rec->targets->n > 1))
 			return ret;
 		if (ret && ret != -EEXIST && !(ret == -ESRCH && (t->is_found || rec->targets->n == 1))) {
 			record_say(rec, "warning: %s", err->text);

@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +26,7 @@ static int add(struct cmd_targets *t, pid_t pid, int is_found, struct uft_error 
 			return 0;
 	if (array_resize(t->item, t->n + 1))
 		return uft_fail(err, -ENOMEM, "out of memory");
-	t->item[t->n++] = (struct target_pid){ pid, is_found, !kill(pid, 0) || errno == EPERM };
+	t->item[t->n++] = (struct target_pid){ pid, is_found };
 	return 0;
 }
 

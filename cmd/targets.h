@@ -12,7 +12,6 @@ struct cmd_targets {
 	struct target_pid {
 		pid_t pid;
 		int is_found;		/* by a name or a cgroup: it may end before the attach */
-		int was_there;		/* when we began */
 	} *item;
 	size_t n, nfound;		/* nfound: each as often as it was named */
 	struct target_search {

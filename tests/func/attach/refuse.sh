@@ -53,6 +53,11 @@ else
 fi
 
 hold_up "$program" 2
+# Of several, one that is gone is left out.
+run timeout 60 "$uft" attach -q --duration 0.1 -l work -o some.uft $gone $held
+expect_status 0
+expect_err "warning: there is no process $gone"
+refused "several that are gone" "could not attach to any process" sh -c '"$@" 2>&1 | sed -n \$p >&2; exit 1' sh "$uft" attach $gone 999999999
 thread=$(ls /proc/$held/task | grep -v "^$held$" | head -n 1)
 refused "a thread" "is a thread of process $held" "$uft" attach $thread
 "$uft" attach -q -l work -o first.uft $held 2>first_said &
