@@ -89,13 +89,7 @@ static void print_types(const struct listing *l, const struct uft_event_table *t
 	}
 }
 
-static void say_refused(void *arg, const char *text)
-{
-	(void)arg;
-	cmd_warn("list", text);
-}
-
-static int add_object(struct uft_event_table *types, struct uft_object *obj)
+static int add_object(char *command, struct uft_event_table *types, struct uft_object *obj)
 {
 	struct uft_found_events found;
 	const struct uft_event_type **type;
@@ -104,31 +98,34 @@ static int add_object(struct uft_event_table *types, struct uft_object *obj)
 	if (ret)
 		return ret;
 	if (found.nrefused)
-		cmd_warn("list", found.refused.text);
+		cmd_warn(command, found.refused.text);
 	type = calloc(found.nevents + 1, sizeof(*type));
-	ret = type ? uft_found_events_add(types, obj, &found, type, say_refused, NULL) : -ENOMEM;
+	ret = type ? uft_found_events_add(types, obj, &found, type, cmd_warn, command) : -ENOMEM;
 	free(type);
 	uft_found_events_free(&found);
 	return ret;
 }
 
+int cmd_add_events(char *command, struct uft_event_table *types, const char *program, struct uft_error *err)
+{
+	struct cmd_objects objects;
+	int ret = cmd_objects_open(program, &objects, err);
+
+	if (ret)
+		return ret;
+	for (size_t k = 0; k < objects.n && !ret; k++)
+		ret = add_object(command, types, objects.item[k].obj);
+	cmd_objects_close(&objects);
+	return ret == -ENOMEM ? uft_fail(err, ret, "out of memory") : ret;
+}
+
 static int list_files(struct listing *l, char *const *file, int n)
 {
 	struct uft_event_table *types = uft_event_table_new();
-	int ret = types ? 0 : -ENOMEM;
+	int ret = types ? 0 : uft_fail(l->err, -ENOMEM, "out of memory");
 
-	for (int i = 0; i < n && !ret; i++) {
-		struct cmd_objects objects;
-
-		ret = cmd_objects_open(file[i], &objects, l->err);
-		if (ret)
-			break;
-		for (size_t k = 0; k < objects.n && !ret; k++)
-			ret = add_object(types, objects.item[k].obj);
-		cmd_objects_close(&objects);
-	}
-	if (ret == -ENOMEM)
-		uft_fail(l->err, ret, "out of memory");
+	for (int i = 0; i < n && !ret; i++)
+		ret = cmd_add_events("list", types, file[i], l->err);
 	if (!ret)
 		print_types(l, types);
 	uft_event_table_put(types);

@@ -5,6 +5,7 @@
 
 #include "output/report/table.h"
 #include "symbol/error.h"
+#include "symbol/event_type.h"
 
 enum list_event_forms { LIST_EVENT_FORMAT = 1, LIST_EVENT_FULL = 2 };	/* 0: SYSTEM:EVENT, one a line */
 
@@ -13,6 +14,8 @@ enum list_event_forms { LIST_EVENT_FORMAT = 1, LIST_EVENT_FULL = 2 };	/* 0: SYST
  * programs, or PIDs; none: of the session, if there is one to ask. 0, or a negative errno with @err.
  */
 int cmd_list_events(const char *session, int forms, struct table *t, char *const *file, int n, struct uft_error *err);
+/* Adds the events that @program, a file or a process, and its libraries declare. 0, or a negative errno with @err. */
+int cmd_add_events(char *command, struct uft_event_table *types, const char *program, struct uft_error *err);
 extern const struct table_column list_format_columns[];
 extern const size_t list_format_ncolumns;
 /* A row of the table of uft list (list.c); @value NULL: it has none. */

@@ -708,10 +708,13 @@ static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc,
 	struct stat st;
 	const char *why;
 	int done = cmd_parse(syntax, &argc, argv, o);
+	char *first[] = { argc > 1 ? argv[1] : NULL, NULL }, *const *operands = first;
 
 	if (done >= 0)
 		return done;
-	done = record_opts_check(o, syntax);
+	if (syntax == &cmd_attach_syntax)
+		operands = argv + 1;
+	done = record_opts_check(o, syntax, operands);
 	if (done < 0 && (syntax == &cmd_attach_syntax || argc < 2 || o->pids.n || o->names.n || o->cgroups.n)) {
 		rec.command = syntax == &cmd_record_syntax && argc > 1 ? argv + 1 : NULL;
 		done = find_targets(o, syntax, rec.command ? 1 : argc, argv, targets);

@@ -6,6 +6,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/input.h"
+#include "cmd/list_events.h"
 #include "cmd/recordopts.h"
 #include "control/session.h"
 #include "include/uft/abi.h"
@@ -396,9 +397,24 @@ static int is_of_kernel(const struct uft_event_table *types, const char *word)
 	return 0;
 }
 
+/* Does one of the programs, or a library of it, declare an event that the word means? */
+static int is_declared(const char *word, const struct cmd_syntax *syntax, char *const *program)
+{
+	struct uft_event_table *types = uft_event_table_new();
+	struct uft_error err;
+	int is_found = 0;
+
+	for (size_t i = 0; types && program[i]; i++)
+		cmd_add_events((char *)syntax->name, types, program[i], &err);
+	for (uint32_t k = types ? UFT_NBUILTINS : 0; k < uft_event_table_count(types) && !is_found; k++)
+		is_found = uft_event_matches(word, strlen(word), uft_event_table_at(types, k));
+	uft_event_table_put(types);
+	return is_found;
+}
+
 /* Takes one -e; refuses a wrong filter of a known type. -1 to go on. */
 static int take_event(struct record_opts *o, const struct cmd_syntax *syntax, const struct uft_event_table *types,
-		      const struct event_ask *ask)
+		      const struct event_ask *ask, char *const *program)
 {
 	int is_known = !strcmp(ask->word, "*");
 
@@ -420,14 +436,15 @@ static int take_event(struct record_opts *o, const struct cmd_syntax *syntax, co
 					 type->name, err.what, ask->filter, (int)err.at, "");
 		free(program);
 	}
-	if (!is_known && (!strchr(ask->word, ':') || is_of_kernel(types, ask->word)))
+	if (!is_known && (strchr(ask->word, ':') ? is_of_kernel(types, ask->word) :
+						   !is_declared(ask->word, syntax, program)))
 		return cmd_usage(syntax, "--event: there is no event '%s' (uft list -e shows all%s)", ask->word,
-				 strchr(ask->word, ':') ? "" : "; those of a program are named SYSTEM:EVENT or 'SYSTEM:*'");
+				 strchr(ask->word, ':') ? "" : "; of a library that the program loads later: SYSTEM:EVENT or 'SYSTEM:*'");
 	return -1;
 }
 
 /* -1 to go on. */
-static int take_events(struct record_opts *o, const struct cmd_syntax *syntax)
+static int take_events(struct record_opts *o, const struct cmd_syntax *syntax, char *const *program)
 {
 	struct uft_event_table *types = uft_event_table_new();
 	int done = -1;
@@ -437,7 +454,7 @@ static int take_events(struct record_opts *o, const struct cmd_syntax *syntax)
 	if (!types || (o->event.n && (!o->trace_events || !o->event_filters)))
 		done = cmd_fail(syntax->name, "out of memory");
 	for (size_t i = 0; i < o->event.n && done < 0; i++) {
-		done = take_event(o, syntax, types, &o->event.v[i]);
+		done = take_event(o, syntax, types, &o->event.v[i], program);
 		o->event_filters[i] = o->event.v[i].filter;
 		if (asprintf(&o->trace_events[i], "%s%s", o->event.v[i].is_not ? "!" : "", o->event.v[i].word) < 0)
 			done = cmd_fail(syntax->name, "out of memory");
@@ -458,14 +475,14 @@ static void choose_tracer(struct record_opts *o)
 		o->tracer = o->event.n && !is_of_functions ? UFT_TRACER_NOP : UFT_TRACER_GRAPH;
 }
 
-int record_opts_check(struct record_opts *o, const struct cmd_syntax *syntax)
+int record_opts_check(struct record_opts *o, const struct cmd_syntax *syntax, char *const *program)
 {
 	int done;
 
 	choose_tracer(o);
 	done = check_opts(o, syntax);
 	if (done < 0)
-		done = take_events(o, syntax);
+		done = take_events(o, syntax, program);
 	if (done < 0 && !uft_session_can_attach())
 		done = check_host(o, syntax);
 	if (done < 0 && (o->preload || o->emulator))

@@ -49,9 +49,12 @@ int record_parse_filter(const struct cmd_option *, const char *, void *field, st
 int record_parse_trigger(const struct cmd_option *, const char *, void *field, struct uft_error *);
 int record_parse_except(const struct cmd_option *, const char *, void *field, struct uft_error *);
 
-/* After parsing: refuses contradictions, splits FUNC=TIME. -1 to go on, or an exit status. */
 void record_opts_begin(void);	/* before the options are parsed or listed */
-int record_opts_check(struct record_opts *o, const struct cmd_syntax *syntax);
+/*
+ * After parsing: refuses contradictions, splits FUNC=TIME. @program: operands that name programs or processes, and a
+ * NULL; -e may name their events by one word. -1 to go on, or an exit status.
+ */
+int record_opts_check(struct record_opts *o, const struct cmd_syntax *syntax, char *const *program);
 int record_split_emulator(struct record_opts *o);	/* splits its COMMAND at blanks. 0: none, or no memory */
 int record_opts_has_triggers(const struct record_opts *o);
 void record_opts_free(struct record_opts *o);

@@ -157,7 +157,7 @@ int cmd_stream(int argc, char **argv)
 	if (status < 0 && argc < 2)
 		status = follow_session(&o);
 	if (status < 0)
-		status = record_opts_check(&o.record, &stream_syntax);
+		status = record_opts_check(&o.record, &stream_syntax, (char *[]){ argv[1], NULL });
 	if (status < 0)
 		status = run_program(&o.record, argv + 1);
 	record_opts_free(&o.record);
