@@ -13,9 +13,10 @@
  *
  * Executed programs keep the kernel's limits. The session reads the program's limits in uft_boot.space before the exec
  * and writes them into the next boot block. A new program may have no session, so the soft limit is the program's own
- * during an exec, and the session gives a program that it stopped, but does not follow, the hard limit, too. Only root
- * could raise that again after an exec that fails. The agent is another process with a copy of the limits: it raises
- * its own, and changes the program's by the program's number.
+ * during an exec, unless the new program's loader maps the runtime under it (LD_PRELOAD). The session gives a program
+ * that it stopped, but does not follow, the hard limit, too. Only root could raise that again after an exec that fails.
+ * The agent is another process with a copy of the limits: it raises its own, and changes the program's by the program's
+ * number.
  */
 #include "runtime/base/sys.h"
 #include "runtime/platform/linux/own.h"

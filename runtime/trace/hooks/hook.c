@@ -138,20 +138,21 @@ static int is_missing(uint32_t nr, const uint64_t *regs)
 
 /*
  * args: 0 = address of the path, 0 if the call has a descriptor only; 1 = system call; 2 = directory descriptor; 3 =
- * flags. The slice is the caller's or, in a fork child without an event so far, its parent's.
+ * flags. The slice is the caller's or, in a fork child without an event so far, its parent's. 1: the program preloads
+ * the runtime.
  */
-static void ask_for_exec(uint32_t nr, uint64_t *regs)
+static int ask_for_exec(uint32_t nr, uint64_t *regs)
 {
 	int at = nr == __NR_execveat;
 	uint64_t args[4] = { at ? regs[1] : regs[0], nr, at ? regs[0] : (uint64_t)AT_FDCWD, at ? regs[4] : 0 };
 	uint32_t tid;
 
 	if (!uft_load(&uft_rt.arena->children) || !may_follow_exec())
-		return;
+		return 0;
 	tid = (uint32_t)plat_tid();
 	if (is_missing(nr, regs)) {
 		uft_store(unasked_at(tid), tid);
-		return;
+		return 0;
 	}
 	uft_cas(unasked_at(tid), tid, 0u); /* GUARD(hook_exec_unasked_at) */
 	if (args[3] & AT_EMPTY_PATH) {
@@ -163,14 +164,16 @@ static void ask_for_exec(uint32_t nr, uint64_t *regs)
 	/* A child without an event so far asks in the family that it inherited, if there is one. */
 	if (uft_load(&uft_rt.mail->closed) && uft_load(ring_state()) == RING_FRESH)
 		trace_adopt_child();
-	if (agent_request(UFT_REQ_EXEC, args, 4, 1) == UFT_EXEC_PRELOAD /* GUARD(exec_is_told, 0) */)
-		exec_preload(&regs[at ? 3 : 2]);
+	if (agent_request(UFT_REQ_EXEC, args, 4, 1) != UFT_EXEC_PRELOAD /* GUARD(exec_is_told, 1) */)
+		return 0;
+	exec_preload(&regs[at ? 3 : 2]);
+	return 1;
 }
 
 static void hook_exec(uint32_t nr, uint64_t *regs)
 {
-	ask_for_exec(nr, regs);
-	plat_limit_exec(0); /* GUARD(limit_before_exec) */
+	if (!ask_for_exec(nr, regs)) /* GUARD(limit_of_preload, 0) */
+		plat_limit_exec(0); /* GUARD(limit_before_exec) */
 }
 
 #ifdef __NR_getrlimit

@@ -46,3 +46,13 @@ run "$uft" record -p function -o x.uft ./own_limit little
 expect_status 0
 expect_err "not followed"
 expect_equal "limits of a program that cannot be followed" "$(tr '\n' ' ' <out)" "not executed, threads: 12 102400 122880 "
+
+# A preloaded program's loader maps the runtime under the limit, before the runtime runs: the program keeps room for it.
+cat >inner.c <<'C'
+__attribute__((noinline)) int work(void) { __asm__ volatile(""); return 0; }
+int main(void) { return work(); }
+C
+build_traced inner
+run "$uft" record -q --preload -p function -l work:mod:inner -o p.uft sh -c 'ulimit -v 500000; exec ./inner'
+expect_status 0
+expect_equal "calls under a limit, preloaded" "$(stat_value p.uft calls)" 1
