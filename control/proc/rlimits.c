@@ -100,8 +100,14 @@ int rlimits_make_room(pid_t pid, const struct uft_limits *known, struct uft_limi
 
 void rlimits_give_back(pid_t pid, const struct uft_limits *known)
 {
-	if (known)
-		prlimit(pid, RLIMIT_AS, &(struct rlimit){ known->cur, known->max }, NULL); /* GUARD(limit_given_back) */
+	struct rlimit to;
+
+	if (!known || prlimit(pid, RLIMIT_AS, NULL, &to))
+		return;
+	if (known->max < to.rlim_max)
+		to.rlim_max = known->max;
+	to.rlim_cur = known->cur < to.rlim_max ? known->cur : to.rlim_max;
+	prlimit(pid, RLIMIT_AS, &to, NULL); /* GUARD(limit_given_back) */
 }
 
 int rlimits_explain(pid_t pid, int ret, uint64_t bytes, char *why, size_t size)
