@@ -179,6 +179,8 @@ static _Noreturn void child(const struct uft_session *s, const char *path, char 
 	sigprocmask(SIG_SETMASK, &s->launch_mask, NULL);
 	if (!s->opts.emulator) {
 		unsetenv("UFT_ARENA");		/* of another session */
+		if (!uft_session_can_attach())	/* no runtime takes ours back; it has these words as well */
+			unsetenv("LD_PRELOAD");
 		environ = append_env(e);
 	}
 	if (e->inherited[0])
