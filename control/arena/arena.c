@@ -369,7 +369,7 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	l->hist_offset = page_up(at);
 	l->hist_bytes = HIST_BYTES / part;
 	l->slice_bytes = l->hist_offset + l->hist_bytes;
-	l->nown = l->nprocesses + 1;	/* one for each target, and one of no target */
+	l->nown = l->nprocesses + 4;	/* one for each target; for hwlat, osnoise, histograms and programs' events */
 	l->nslices = l->per_file * families(l, opts);
 	if (getrandom(&l->cookie, sizeof(l->cookie), GRND_NONBLOCK) != (ssize_t)sizeof(l->cookie))
 		l->cookie = (uint64_t)getpid() << 32 ^ (uint64_t)time(NULL);
