@@ -641,7 +641,7 @@ uint32_t uft_event_table_members(const struct uft_event_table *t, uint32_t syste
 
 uint32_t uft_event_table_member(const struct uft_event_table *t, uint32_t system, uint32_t i)
 {
-	uint32_t place = UINT32_MAX;
+	uint32_t place = UFT_EVENT_TYPES_MAX;	/* no index; UINT32_MAX is UFT_EVENT_PRINT */
 
 	lock(t);
 	if (system < t->nsystems && i < t->system[system].nmembers)

@@ -68,13 +68,13 @@ struct uft_event_type {
 
 struct uft_event_table;
 
-/* The built-in types: their indices in every table. */
 /*
  * The type of marks, ftrace:print. It stands beside the others, since only its triggers and histograms work as those of
  * an event: no count has its index, and no word or name finds it.
  */
 #define UFT_EVENT_PRINT	UINT32_MAX
 extern const char uft_event_print_format[];
+/* The built-in types: their indices in every table. */
 enum uft_builtin_event { UFT_BUILTIN_EXEC, UFT_BUILTIN_EXIT, UFT_BUILTIN_FORK, UFT_NBUILTINS };
 #define UFT_EVENT_SCHED_EXEC	(UFT_EVENT_FREE + UFT_BUILTIN_EXEC)
 #define UFT_EVENT_SCHED_EXIT	(UFT_EVENT_FREE + UFT_BUILTIN_EXIT)
@@ -123,7 +123,7 @@ const char *uft_event_table_system(const struct uft_event_table *t, uint32_t sys
 /* UINT32_MAX: no system has that name */
 uint32_t uft_event_table_find_system(const struct uft_event_table *t, const char *name, size_t n);
 uint32_t uft_event_table_members(const struct uft_event_table *t, uint32_t system);	/* types of a system */
-/* index of the system's i-th type */
+/* index of the system's i-th type; UFT_EVENT_TYPES_MAX: there is none */
 uint32_t uft_event_table_member(const struct uft_event_table *t, uint32_t system, uint32_t i);
 const struct uft_event_type *uft_event_table_find(const struct uft_event_table *t, const char *system, size_t nsystem,
 						  const char *name, size_t nname);

@@ -83,20 +83,26 @@ static uint32_t index_of(const struct place *dir, const struct row *row, uint32_
 		variant;
 }
 
-static void name_of(const struct uft_tree *t, const struct row *row, uint32_t index, char name[UFT_TREE_NAME])
+/* 0: there is no such entry, because its type was removed just now. */
+static int name_of(const struct uft_tree *t, const struct row *row, uint32_t index, char name[UFT_TREE_NAME])
 {
 	const char *part = uft_base_name(row->pub.path), *mark = strchr(part, '%');
+	const struct uft_event_type *type;
 
 	if (!mark)
 		snprintf(name, UFT_TREE_NAME, "%s", part);
 	else if (row->pub.scope & UFT_SCOPE_CPU)
 		snprintf(name, UFT_TREE_NAME, "%.*s%u%s", (int)(mark - part), part, index, mark + 1);
-	else if (row->pub.scope & UFT_SCOPE_EVENT)
-		snprintf(name, UFT_TREE_NAME, "%s", uft_event_table_at(tree_types(t), index)->name);
-	else if (row->pub.scope & UFT_SCOPE_SYSTEM)
+	else if (row->pub.scope & UFT_SCOPE_EVENT) {
+		type = uft_event_table_at(tree_types(t), index);
+		if (!type)
+			return 0;
+		snprintf(name, UFT_TREE_NAME, "%s", type->name);
+	} else if (row->pub.scope & UFT_SCOPE_SYSTEM)
 		snprintf(name, UFT_TREE_NAME, "%s", uft_event_table_system(tree_types(t), index));
 	else
 		snprintf(name, UFT_TREE_NAME, "%s", option_name(index));
+	return 1;
 }
 
 /* The directory of a system, of one of its events. */
@@ -188,9 +194,11 @@ static int take_entry(const struct place *dir, size_t left, char name[UFT_TREE_N
 			index = index_of(dir, row, k);
 			if (is_left_out(dir, row, index) || left--)
 				continue;
-			name_of(dir->t, row, index, name);
-			*out = node_of(dir->in, row, index);
-			return 1;
+			if (name_of(dir->t, row, index, name)) {
+				*out = node_of(dir->in, row, index);
+				return 1;
+			}
+			left = 0;
 		}
 	}
 	for (struct instance *in = dir->t->instances; in && dir->row->flags & ROW_NAMES; in = in->next)

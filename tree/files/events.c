@@ -387,8 +387,10 @@ int show_event_id(const struct place *at, struct tree_text *out)
 {
 	struct tree_text format = { 0 };
 	const char *id;
+	int ret = show_format(at, &format);
 
-	show_format(at, &format);
+	if (ret)
+		return ret;
 	text_put(&format, "", 1);
 	id = format.error ? NULL : strstr(format.p, "\nID: ");
 	if (id)
@@ -553,6 +555,10 @@ ssize_t store_event_filter(struct uft_handle *h, const char *p, size_t n)
 		h->wrong = "Filter has more than 4095 bytes, as many as a kernel takes";
 	if (!text)
 		return ret;
+	if (!type) {	/* the event was removed, and the file is still open */
+		free(text);
+		return -ENODEV;
+	}
 	is_out = is_none(text);
 	ret = is_out ? 0 : try_filter(type, text, &err);
 	if (ret && ret != -ENOMEM) {
@@ -642,7 +648,9 @@ void event_free(struct instance *in)
 void event_forget(struct uft_tree *t, uint32_t event)
 {
 	for (struct instance *in = t->instances; in; in = in->next) {
-		if (event < in->set.nevent_filters) {
+		int had_filter = event < in->set.nevent_filters && in->set.event_filter[event];
+
+		if (had_filter) {
 			free(in->set.event_filter[event]);
 			in->set.event_filter[event] = NULL;
 		}
@@ -650,6 +658,7 @@ void event_forget(struct uft_tree *t, uint32_t event)
 			free(in->event_error[event]);
 			in->event_error[event] = NULL;
 		}
-		tree_apply(in, &in->set, NULL);
+		if (had_filter)
+			tree_apply(in, &in->set, NULL);
 	}
 }

@@ -227,6 +227,8 @@ int show_format(const struct place *at, struct tree_text *out)
 	if (at->row->pub.scope & UFT_SCOPE_EVENT) {
 		const struct uft_event_type *type = uft_event_table_at(tree_types(at->t), at->index);
 
+		if (!type)	/* the event was removed, and the file is still open */
+			return -ENODEV;
 		text_put(out, type->format, strlen(type->format));
 		return 0;
 	}

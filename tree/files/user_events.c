@@ -499,18 +499,6 @@ static int make_event(struct uft_tree *t, struct share *s, const char *name, con
 	return 0;
 }
 
-/* @text is changed. An event that stays needs CAP_PERFMON in the kernel; here it is for the user of the session. */
-static int get_event(struct uft_tree *t, struct share *s, char *text, uint32_t flags, struct user_event **out)
-{
-	char *args;
-	int ret = user_event_split(text, &args);
-
-	if (!ret && flags & REG_PERSIST && s->uid != geteuid())
-		ret = -EPERM;
-	ret = ret ? ret : find_event(t->user_events, text, args, (flags & REG_MULTI_FORMAT) != 0, out);
-	return ret || *out ? ret : make_event(t, s, text, args, flags, out);
-}
-
 static void drop_unused(struct user_events *all)
 {
 	for (struct enabler **p = &all->enablers; *p;)
@@ -520,22 +508,39 @@ static void drop_unused(struct user_events *all)
 /* Removes what only programs that ended refer to: a file that was closed before its program ended tells nothing. */
 static void look_for_ended(struct uft_tree *t)
 {
-	if (!t->user_events)
-		return;
-	drop_unused(t->user_events);
-	sweep(t);
+	if (t->user_events) {
+		drop_unused(t->user_events);
+		sweep(t);
+	}
+}
+
+/* @text is changed. An event that stays needs CAP_PERFMON in the kernel; here it is for the user of the session. */
+static int get_event(struct uft_tree *t, struct share *s, char *text, uint32_t flags, struct user_event **out)
+{
+	char *args;
+	int ret = user_event_split(text, &args);
+
+	if (!ret && flags & REG_PERSIST && s->uid != geteuid())
+		ret = -EPERM;
+	ret = ret ? ret : find_event(t->user_events, text, args, (flags & REG_MULTI_FORMAT) != 0, out);
+	if (ret == -EADDRINUSE) {	/* perhaps by a program that has ended */
+		look_for_ended(t);
+		ret = find_event(t->user_events, text, args, (flags & REG_MULTI_FORMAT) != 0, out);
+	}
+	return ret || *out ? ret : make_event(t, s, text, args, flags, out);
 }
 
 /* Removes the event at *p with its type; others may be removed, too. Returns -EBUSY if something refers to it. */
 static int remove_event(struct uft_tree *t, struct user_event **p)
 {
 	const struct uft_event_type *type = (*p)->type;
+	const int is_kept = type->object || (*p)->is_multi;	/* formats that differ in words alone share a type */
 
 	if (!(*p)->is_persistent || is_referred_to(t, *p))
 		return -EBUSY;
 	drop_event(p);
 	event_forget(t, type->index);
-	if (!type->object)
+	if (!is_kept)
 		uft_event_table_remove(tree_types(t), type->index);
 	return 0;
 }
@@ -576,13 +581,11 @@ int user_events_remove(struct uft_tree *t, const char *name, size_t n, const cha
 
 int user_events_are_busy(struct uft_tree *t)
 {
-	const struct user_event *e;
-
 	look_for_ended(t);
-	e = t->user_events ? t->user_events->events : NULL;
-	while (e && e->is_persistent && !is_referred_to(t, e))
-		e = e->next;
-	return e != NULL;
+	for (const struct user_event *e = t->user_events ? t->user_events->events : NULL; e; e = e->next)
+		if (!e->is_persistent || is_referred_to(t, e))
+			return 1;
+	return 0;
 }
 
 void user_events_remove_all(struct uft_tree *t)

@@ -199,6 +199,11 @@ small: a='A'(65) b=(7) c=0xfffe (65534) s=text
 none:No fields found
 odd: n=<INVALID-SIZE> y=(0) s=odd"
 
+# ---- Files of an event whose type was replaced while they were open
+inside '$T "reg=gone u32 n" >/dev/null; E=events/user_events/gone; exec 5<$E/format 6<$E/id 7>>$E/filter; $T "reg=gone u64 n" >/dev/null
+	cat <&5; cat <&6; echo "n == 1" >&7; echo $?; grep -c "field:u64 n" $E/format' 2>>err
+expect_equal "replaced" "$(tr '\n' ' ' <out)" "1 1 "
+
 # ---- Two programs: one event of the same name and fields, several formats of one name
 inside '$T "multi=m u32 a" "multi=m u64 b" "multi=m u32 a" >$TMP/said; cat $TMP/said; ls events/user_events_multi
 	$T "reg=both u32 a; __rel_loc char[] s" wait=1 write=0,1,x >/dev/null & $T "reg=both u32 a; __rel_loc char[] s" wait=1 write=0,2,y >/dev/null &
