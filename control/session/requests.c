@@ -28,6 +28,7 @@
 #define ANSWER_KEPT_MS	4000	/* longer than any thread waits; */
 #define STALE_MS	1000	/* between searches for older answers */
 #define GENERATIONS	4	/* of fork children that are found in one search */
+#define MAX_ANCESTORS	8	/* that are adopted before a child, if they are no targets yet */
 
 /*
  * Slots of requests are numbered through: UFT_NREQUESTS of each family, then the board's, which only commands
@@ -402,11 +403,33 @@ static int adopt_dead(struct uft_session *s, uint32_t slice)
 	return 0;
 }
 
+/* Has a process announced itself in the slice, but is no target yet? agent_tid is the last thing that it fills in. */
+static int is_announced(struct uft_session *s, uint32_t i)
+{
+	const struct uft_slice uft_shared *sl;
+
+	if (i >= s->arena.map->nslices || !arena_has(&s->arena, i) || target_by_slice(s, i))
+		return 0;
+	sl = arena_slice(&s->arena, i);
+	return SHARED_LOAD_ACQUIRE(&sl->state) == UFT_SLICE_LIVE && (pid_t)SHARED_LOAD(&sl->pid) > 0 &&
+	       (SHARED_LOAD(&sl->agent_tid) || proc_is_ending(slice_process(s, i)));
+}
+
+/* Up to @depth ancestors come first, wherever their slices lie: their adoption notes what a child inherits. */
+static int adopt_below(struct uft_session *s, uint32_t slice, unsigned depth)
+{
+	const uint32_t parent = SHARED_LOAD(&arena_slice(&s->arena, slice)->parent_slice);
+	int ret;
+
+	if (depth && parent != slice && is_announced(s, parent))
+		adopt_below(s, parent, depth - 1);
+	ret = adopt(s, slice);
+	return ret == -ESRCH ? adopt_dead(s, slice) : ret;
+}
+
 static int adopt_any(struct uft_session *s, uint32_t slice)
 {
-	int ret = adopt(s, slice);
-
-	return ret == -ESRCH ? adopt_dead(s, slice) : ret;
+	return adopt_below(s, slice, MAX_ANCESTORS);
 }
 
 /*
@@ -440,14 +463,9 @@ uint32_t request_next_stray(struct uft_session *s, uint32_t i)
 
 void request_adopt_strays(struct uft_session *s)
 {
-	for (uint32_t i = 0; (i = request_next_stray(s, i)) < s->arena.map->nslices; i++) {
-		struct uft_slice uft_shared *sl = arena_slice(&s->arena, i);
-
-		/* agent_tid is the last thing a child fills in, unless it is killed before. */
-		if ((pid_t)SHARED_LOAD(&sl->pid) > 0 &&
-		    (SHARED_LOAD(&sl->agent_tid) || proc_is_ending(slice_process(s, i))))
+	for (uint32_t i = 0; (i = request_next_stray(s, i)) < s->arena.map->nslices; i++)
+		if (is_announced(s, i))
 			adopt_any(s, i);
-	}
 }
 
 /* ---- Objects ------------------------------------------------------------------------------- */
