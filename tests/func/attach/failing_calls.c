@@ -172,15 +172,20 @@ char *strndup(const char *s, size_t n)
 	return FAILS(MEMORY) ? NULL : copy(s, strnlen(s, n));
 }
 
+/* Inlined, so that the place of the failure is the caller's. */
+static inline __attribute__((always_inline)) int print(char **p, const char *format, va_list ap)
+{
+	errno = ENOMEM;
+	return FAILS(MEMORY) ? -1 : vasprintf(p, format, ap);
+}
+
 int asprintf(char **p, const char *format, ...)
 {
 	va_list ap;
-	int n = -1;
+	int n;
 
-	errno = ENOMEM;
 	va_start(ap, format);
-	if (!FAILS(MEMORY))
-		n = vasprintf(p, format, ap);
+	n = print(p, format, ap);
 	va_end(ap);
 	return n;
 }
@@ -188,13 +193,11 @@ int asprintf(char **p, const char *format, ...)
 int __asprintf_chk(char **p, int flag, const char *format, ...)
 {
 	va_list ap;
-	int n = -1;
+	int n;
 
 	(void)flag;
-	errno = ENOMEM;
 	va_start(ap, format);
-	if (!FAILS(MEMORY))
-		n = vasprintf(p, format, ap);
+	n = print(p, format, ap);
 	va_end(ap);
 	return n;
 }
