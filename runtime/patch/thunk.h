@@ -6,7 +6,7 @@
 #include "runtime/arch/arch.h"
 #include "runtime/runtime.h"
 
-enum thunk {THUNK_FUNC, THUNK_MFUNC, THUNK_ENTER, THUNK_EXIT, THUNK_MENTER, NTHUNKS };
+enum thunk { THUNK_FUNC, THUNK_MFUNC, THUNK_ENTER, THUNK_EXIT, THUNK_MENTER, NTHUNKS };
 
 static inline const char *thunk_enter(enum graph_path path)
 {
