@@ -588,8 +588,11 @@ static int is_sound(const struct uft_arena *l)
 	       l->hist_bytes == l->slice_bytes - l->hist_offset;
 }
 
-/* The files of the session whose first one is @dir/@name, mapped; checked. 0 or -errno. */
-static int open_existing(struct arena *a, int dirfd, const char *dir, const char *name)
+/*
+ * The files of the session whose first one is @dir/@name, mapped; checked. With @dead the lock is taken, before
+ * anything is mapped: a living session may have a thousand files. 0 or -errno.
+ */
+static int open_existing(struct arena *a, int dirfd, const char *dir, const char *name, int dead)
 {
 	struct uft_arena head;
 	int ret;
@@ -599,7 +602,7 @@ static int open_existing(struct arena *a, int dirfd, const char *dir, const char
 	if (a->fd < 0)
 		return -errno;
 	snprintf(a->path, sizeof(a->path), "%.*s/%.*s", (int)sizeof(a->path) - 66, dir, 64, name);
-	ret = open_board(a, dirfd, name, 0) ? -errno : 0;
+	ret = dead && !arena_lock_dead(a->fd) ? -EBUSY : open_board(a, dirfd, name, 0) ? -errno : 0;
 	if (!ret && (pread(a->board_fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) || !is_sound(&head)))
 		ret = -EPROTO;
 	if (!ret) {
@@ -615,7 +618,7 @@ static int open_existing(struct arena *a, int dirfd, const char *dir, const char
 	return ret;
 }
 
-int arena_each(void (*fn)(struct arena *a, void *arg), void *arg)
+int arena_each(int dead, void (*fn)(struct arena *a, void *arg), void *arg)
 {
 	struct arena dir = { .fd = -1, .board_fd = -1, .own_fd = -1, .void_fd = -1 }, a;
 	int dirfd = find_dir(&dir, NULL);
@@ -625,7 +628,7 @@ int arena_each(void (*fn)(struct arena *a, void *arg), void *arg)
 	if (!d)
 		return dirfd < 0 ? dirfd : -errno;
 	while ((e = readdir(d)))
-		if (is_session(e->d_name) && !open_existing(&a, dirfd, dir.path, e->d_name)) {
+		if (is_session(e->d_name) && !open_existing(&a, dirfd, dir.path, e->d_name, dead)) {
 			fn(&a, arg);
 			arena_destroy(&a);
 		}

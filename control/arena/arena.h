@@ -45,8 +45,11 @@ void arena_unlink(const struct arena *a);	/* all files */
 /* Maps all but the families, a->bytes by layout @l: in a session, or again in its guard. Returns 0 or -errno. */
 int arena_map(struct arena *a, const struct uft_arena *l);
 void arena_map_families(struct arena *a);	/* those whose files are there */
-/* Calls @fn for each session of this user, living or dead, without locking its file. Returns 0 or -errno. */
-int arena_each(void (*fn)(struct arena *a, void *arg), void *arg);
+/*
+ * Calls @fn for each session of this user: with @dead for those that have ended, whose files are locked meanwhile; else
+ * for all, without locking a file. Returns 0 or -errno.
+ */
+int arena_each(int dead, void (*fn)(struct arena *a, void *arg), void *arg);
 /*
  * Takes the lock of a session's file, if no session and no guard has it. 0 also where the file was removed meanwhile:
  * its name may be another session's by now.

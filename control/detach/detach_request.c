@@ -207,7 +207,7 @@ int uft_detach(const char *name, struct uft_error *err)
 {
 	struct search s = { .name = name, .err = err };
 
-	arena_each(search_arena, &s);
+	arena_each(0, search_arena, &s);
 	if (!s.found)
 		return uft_fail(err, -ESRCH, "no recorder of yours traces a process '%s'", name);
 	return s.failed ? -EAGAIN : 0;

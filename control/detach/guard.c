@@ -201,7 +201,7 @@ static int is_any_taken(const struct arena *a)
 
 static void clean_up(struct arena *a, void *s)
 {
-	if (!arena_lock_dead(a->fd) || a->board->is_tried || !guard_can_take_over(a) || is_any_taken(a) ||
+	if (a->board->is_tried || !guard_can_take_over(a) || is_any_taken(a) ||
 	    !guard_take_over(a, 0))
 		return;
 	a->board->is_tried = 1; /* GUARD(clean_up_board) */
@@ -210,7 +210,7 @@ static void clean_up(struct arena *a, void *s)
 
 void guard_clean_up(struct uft_session *s)
 {
-	arena_each(clean_up, s);
+	arena_each(1, clean_up, s);
 }
 
 /* ---- The process ------------------------------------------------------------------------------ */

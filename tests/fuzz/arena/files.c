@@ -122,7 +122,7 @@ static void run(const char *dir)
 		spoil(family, rnd(2) ? sizeof(struct uft_mail) + sizeof(struct uft_slice) : 65536);
 	if (!rnd(8))
 		cut(rnd(2) ? board : family);
-	arena_each(touch, NULL);
+	arena_each(0, touch, NULL);
 	arena_destroy(&a);
 	clear(dir);
 }

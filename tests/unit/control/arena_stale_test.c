@@ -4,21 +4,24 @@
  *
  * A session's name is that of its process, so a process that ends a session and begins another one uses the name again. Here
  * it does so between the two steps of somebody's clean-up: the file was opened, and is locked next.
+ *
+ * A clean-up leaves a living session alone before it maps any of its files, of which a session may have thousands.
  */
 #include "control/arena/arena.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define CHECK(c) do { if (!(c)) { fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #c); exit(1); } } while (0)
 
 static const struct uft_session_opts opts;
 static struct arena first, second, cleaner;
-static int is_armed, nturns;
+static int is_armed, nturns, nmaps, nsessions;
 
 /* In place of libc's. */
 int flock(int fd, int how)
@@ -32,6 +35,19 @@ int flock(int fd, int how)
 		CHECK(!arena_create(&second, &opts, &err));
 	}
 	return (int)syscall(SYS_flock, fd, how);
+}
+
+void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
+{
+	nmaps += fd >= 0;
+	return (void *)syscall(SYS_mmap, at, bytes, prot, flags, fd, offset);
+}
+
+static void count(struct arena *a, void *arg)
+{
+	(void)a;
+	(void)arg;
+	nsessions++;
 }
 
 int main(void)
@@ -51,6 +67,14 @@ int main(void)
 	CHECK(strcmp(cleaner.path, second.path));
 	arena_destroy(&cleaner);
 	CHECK(!access(second.path, F_OK));
+	nmaps = 0;
+	CHECK(!arena_each(1, count, NULL));
+	CHECK(!nsessions && !nmaps);
+	CHECK(!arena_each(0, count, NULL));
+	CHECK(nsessions == 1 && nmaps);
+	flock(second.fd, LOCK_UN);
+	CHECK(!arena_each(1, count, NULL));
+	CHECK(nsessions == 2);
 	arena_destroy(&second);
 	CHECK(access(second.path, F_OK));
 	snprintf(was, sizeof(was), "%s/uft", dir);
