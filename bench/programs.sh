@@ -11,6 +11,12 @@ stat_of() { "$uft" stat "$1" | awk -F': ' -v k="$2" '$1 == k { print $2 }'; }
 # ratio A B: A / B with two decimals
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { if (b > 0) printf "%.2f", a / b; else print "-" }'; }
 
+# The kind of processor whose figures can be compared: vendor and family.
+processor_kind() {
+	awk -F': ' '/^vendor_id/ { v = $2 } /^cpu family/ { f = $2 } /^CPU implementer/ { v = "arm" $2 } /^CPU part/ { f = $2 }
+		/^uarch/ { v = $2 } /^$/ { exit } END { print v (f != "" ? "-" f : "") }' /proc/cpuinfo
+}
+
 nth() { awk -v l="$2" -v f="$3" 'NR == l { print $f }' "$1"; }
 
 build_calls() {

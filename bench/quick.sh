@@ -17,8 +17,7 @@ mkdir -p "$build/bench-quick"
 cd "$build/bench-quick"
 . "$top/bench/programs.sh"
 began=$(date +%s)
-kind=$(awk -F': ' '/^vendor_id/ { v = $2 } /^cpu family/ { f = $2 } /^CPU implementer/ { v = "arm" $2 } /^CPU part/ { f = $2 }
-	/^uarch/ { v = $2 } /^$/ { exit } END { print v (f != "" ? "-" f : "") }' /proc/cpuinfo)
+kind=$(processor_kind)
 : >found
 
 # found KIND NAME VALUE BETTER: less or more

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# run.sh BUILD [ROUNDS] - measures uft side by side with its peers and writes doc/performance.md
+# run.sh BUILD [ROUNDS] - measures uft side by side with its peers and writes doc/performance/KIND.md, KIND the processor's
 #
 # Every figure is a ratio to the hardware's floor or to a peer of the same run; medians of ROUNDS (9) rounds, of thread
 # CPU time wherever the question allows it, since other work on the machine does not count then. A figure of ours is
@@ -343,7 +343,8 @@ micro() {
 	done
 }
 
-say "# Performance"
+kind=$(processor_kind)
+say "# Performance: $kind"
 say
 say "Measured by \`make bench\` on $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) CPUs, Linux $(uname -r), $(gcc -dumpfullversion | sed 's/^/gcc /'), $(date +%Y-%m-%d)."
 say "The machine is shared and noisy (load average when it began: $(cut -d' ' -f1-3 /proc/loadavg)): read ratios."
@@ -365,8 +366,4 @@ events_table
 micro
 say "Load average when it ended: $(cut -d" " -f1-3 /proc/loadavg). Took $(($(date +%s) - began)) s."
 say
-# Only what is measured by hand stays: everything after this line of the page is kept.
-if grep -q '^<!-- measured by hand -->' "$top/doc/performance.md" 2>/dev/null; then
-	sed -n '/^<!-- measured by hand -->/,$p' "$top/doc/performance.md" >>"$page"
-fi
-cp "$page" "$top/doc/performance.md"
+cp "$page" "$top/doc/performance/$kind.md"
