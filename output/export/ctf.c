@@ -56,8 +56,18 @@ struct ctf {
 	const struct uft_event_type *typed[MAX_TYPED];
 	uint32_t ntyped;
 	struct utf8_text text;
+	int error;			/* -ENOMEM: a text is not in the file */
 	uint8_t uuid[16];
 };
+
+static const char *clean_text(struct ctf *c, const char *s)
+{
+	const char *clean = utf8_clean(&c->text, s);
+
+	if (!clean)
+		c->error = -ENOMEM;
+	return clean ? clean : "";
+}
 
 /* ---- The stream ---- */
 
@@ -103,16 +113,20 @@ static void end_event(struct ctf *c, const char *end)
 	c->used = (uint32_t)(end - c->packet);
 }
 
-static char *put_text(struct ctf *c, char *at, const char *s)
+/* Puts whole characters of @s, in at most @max bytes with the 0 byte. */
+static char *put_string(struct ctf *c, char *at, const char *s, size_t max)
 {
-	const char *clean = utf8_clean(&c->text, s ? s : "");
-	size_t n = clean ? strnlen(clean, TEXT_MAX - 1) : 0;
+	const char *clean = clean_text(c, s ? s : "");
+	size_t n = utf8_whole(clean, strnlen(clean, max - 1));
 
-	while (n && clean[n] && ((unsigned char)clean[n] & 0xc0) == 0x80)
-		n--;		/* no half character */
-	memcpy(at, clean ? clean : "", n);
+	memcpy(at, clean, n);
 	at[n] = '\0';
 	return at + n + 1;
+}
+
+static char *put_text(struct ctf *c, char *at, const char *s)
+{
+	return put_string(c, at, s, TEXT_MAX);
 }
 
 static int describe(struct ctf *c, const struct uft_task *t, uint64_t ns)
@@ -210,16 +224,6 @@ static uint32_t class_of(struct ctf *c, const struct uft_event_type *type)
 	return EVENT_TYPED + i;
 }
 
-static char *put_string(struct ctf *c, char *at, const char *s, size_t max)
-{
-	const char *clean = utf8_clean(&c->text, s);
-	size_t n = clean ? strnlen(clean, max - 1) : 0;
-
-	memcpy(at, clean ? clean : "", n);
-	at[n] = '\0';
-	return at + n + 1;
-}
-
 static char *put_fields(struct ctf *c, char *at, const struct export_event *e)
 {
 	for (uint32_t i = 0; i < e->nfields; i++) {
@@ -262,10 +266,10 @@ static int event(void *ctx, const struct uft_task *task, const struct nest_call 
 /* A string literal of TSDL. */
 static void put_literal(struct ctf *c, FILE *out, const char *s)
 {
-	const char *clean = utf8_clean(&c->text, s);
+	const char *clean = clean_text(c, s);
 
 	putc('"', out);
-	for (; clean && *clean; clean++)
+	for (; *clean; clean++)
 		if (*clean == '"' || *clean == '\\')
 			fprintf(out, "\\%c", *clean);
 		else if ((unsigned char)*clean < 0x20 || *clean == 0x7f)
@@ -386,6 +390,7 @@ int uft_export_ctf(struct uft_stream *st, const char *path, const struct uft_exp
 		ret = put_packet(&c);
 	if (!ret)
 		put_metadata(&c, sink.second, uft_stream_info(st));
+	ret = ret ? ret : c.error;
 	free(c.packet);
 	free(c.known);
 	free(c.sym);

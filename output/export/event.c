@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "output/export/event.h"
+#include "output/export/utf8.h"
 #include "output/named.h"
 #include "output/report/table.h"
 #include "output/text.h"
@@ -30,6 +31,8 @@ static void add_text(struct export_event *e, const char *name, const void *text,
 	size_t room = EVENT_TEXTS - e->used - 1, len = strnlen(text, n < room ? n : room);
 	char *at = e->texts + e->used;
 
+	if (len < n)
+		len = utf8_whole(text, len);
 	memcpy(at, text, len);
 	at[len] = '\0';
 	e->used += (uint32_t)len + (e->used + len + 1 < EVENT_TEXTS);
@@ -91,7 +94,8 @@ static void make_mark(struct export_event *e, const struct uft_event *ev)
 	}
 	while (n && text[n - 1] == '\n')
 		n--;
-	n = n < EVENT_LINE - 1 ? n : EVENT_LINE - 1;
+	if (n > EVENT_LINE - 1)
+		n = utf8_whole(text, EVENT_LINE - 1);
 	memcpy(e->line, text, n);
 	e->line[n] = '\0';
 	e->text = e->line;

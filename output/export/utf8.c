@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* utf8.c - names for formats whose strings must be UTF-8; see utf8.h */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,17 @@ const char *utf8_clean(struct utf8_text *t, const char *s)
 	}
 	*p = '\0';
 	return t->copy;
+}
+
+size_t utf8_whole(const char *s, size_t n)
+{
+	size_t start = n, bytes;
+
+	/* A character has at most three bytes behind its first one; longer runs are no UTF-8. */
+	while (start && n - start < 3 && ((unsigned char)s[start] & 0xc0) == 0x80)
+		start--;
+	bytes = (uint8_t)s[start] >= 0xf0 ? 4 : (uint8_t)s[start] >= 0xe0 ? 3 : (uint8_t)s[start] >= 0xc0 ? 2 : 1;
+	return start < n && start + bytes > n ? start : n; /* GUARD(utf8_whole, n) */
 }
 
 void utf8_free(struct utf8_text *t)

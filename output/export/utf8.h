@@ -15,6 +15,8 @@ struct utf8_text {
  * NULL: no memory.
  */
 const char *utf8_clean(struct utf8_text *t, const char *s);
+/* Returns how many of the first @n bytes of the text @s, which goes on at s[n], make whole characters. */
+size_t utf8_whole(const char *s, size_t n);
 void utf8_free(struct utf8_text *t);
 
 #endif
