@@ -662,7 +662,8 @@ static int replace(struct uft_event_table *t, uint32_t index)
 	if (array_resize(t->old, t->nreplaced + 1))
 		return -ENOMEM;
 	t->old[t->nreplaced++] = was;
-	leave_system(t, was);
+	if (!was->is_gone)		/* a removed type has left before */ /* GUARD(replace_gone, 1) */
+		leave_system(t, was);
 	t->id_used[was->kernel_id / 8] &= (uint8_t)~(1u << was->kernel_id % 8);
 	t->chunk[index / CHUNK][index % CHUNK] = NULL;
 	return 0;

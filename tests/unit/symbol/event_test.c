@@ -480,6 +480,26 @@ static void members(void **state)
 	uft_event_table_put(t);
 }
 
+/* A type that was removed, and then replaced, has left its system once. */
+static void removed_and_replaced(void **state)
+{
+	struct uft_event_table *t = uft_event_table_new();
+	const struct uft_event_type *a = add_of(t, UFT_OWNER_OURS, "app", "a", "", "\"\""),
+		*b = add_of(t, UFT_OWNER_OURS, "app", "b", "", "\"\""), *of_b;
+	uint32_t system = uft_event_table_find_system(t, "app", 3);
+	char *text = strdup(b->format);
+
+	(void)state;
+	uft_event_table_remove(t, a->index);
+	assert_int_equal(uft_event_table_members(t, system), 1);
+	assert_int_equal(uft_event_table_set(t, a->id, "other", text, NULL), 0);
+	assert_int_equal(uft_event_table_members(t, system), 1);
+	of_b = uft_event_table_at(t, uft_event_table_member(t, system, 0));
+	assert_ptr_equal(of_b, b);
+	free(text);
+	uft_event_table_put(t);
+}
+
 /* How many types a user gets, each of a system of its own or all of one. */
 static uint32_t fill(struct uft_event_table *t, uint32_t owner, int has_systems)
 {
@@ -536,7 +556,7 @@ int main(void)
 		cmocka_unit_test(nested),  cmocka_unit_test(wide),    cmocka_unit_test(compiled),
 		cmocka_unit_test(many_objects), cmocka_unit_test(many_objects_of_one), cmocka_unit_test(owners),
 		cmocka_unit_test(shares),
-		cmocka_unit_test(many_owners), cmocka_unit_test(members),
+		cmocka_unit_test(many_owners), cmocka_unit_test(members), cmocka_unit_test(removed_and_replaced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
