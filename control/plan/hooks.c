@@ -62,39 +62,46 @@ struct found {
 	struct uft_object *obj;
 	struct uft_hook *hook;
 	uint32_t n;
-	int is_ready;			/* the rest is filled in */
+	int is_ready;			/* the rest is filled in, */
+	int error;			/* or -ENOMEM: who asks next searches again */
 };
 static struct found *cache;
-static pthread_mutex_t cache_lock = PTHREAD_MUTEX_INITIALIZER;	/* the list, is_ready */
+static pthread_mutex_t cache_lock = PTHREAD_MUTEX_INITIALIZER;	/* the list, is_ready, error */
 static pthread_cond_t cache_ready = PTHREAD_COND_INITIALIZER;
 
-static int add(struct found *f, const struct uft_hook *h)
+static void add(struct found *f, const struct uft_hook *h)
 {
 	if (f->n == MAX_HOOKS)
-		return -E2BIG;
-	if (array_resize(f->hook, f->n + 1))
-		return -ENOMEM;
+		return;
+	if (array_resize(f->hook, f->n + 1)) {
+		f->error = -ENOMEM;
+		return;
+	}
 	f->hook[f->n++] = *h;
-	return 0;
 }
 
 /* Decodes the function that contains @addr from its start. */
-static int is_instruction(struct uft_object *obj, uint64_t addr)
+static int is_instruction(struct found *f, uint64_t addr)
 {
+	struct uft_object *obj = f->obj;
 	const struct uft_func *fn;
 	uint8_t *code;
 	size_t len;
-	int yes;
+	int yes, ret = uft_object_names(obj, NULL);
 
-	if (uft_object_names(obj, NULL))
+	if (ret == -ENOMEM)
+		f->error = ret;
+	if (ret)
 		return 0;
 	fn = uft_object_func(obj, addr);
 	if (!fn || addr < fn->addr || addr - fn->addr > 1 << 20)
 		return 0;
 	len = addr - fn->addr + 16;
 	code = malloc(len);
-	if (!code)
+	if (!code) {
+		f->error = -ENOMEM;
 		return 0;
+	}
 	len = uft_object_read(obj, fn->addr, code, len);
 	yes = addr - fn->addr < len && plan_is_boundary(code, len, addr - fn->addr);
 	free(code);
@@ -128,7 +135,7 @@ static void check_syscall(struct found *f, uint64_t addr, const uint8_t *p, size
 	for (size_t i = 0; i < sizeof(syscalls) / sizeof(syscalls[0]); i++) {
 		if (syscalls[i] != h.nr)
 			continue;
-		if ((prefix & 0xf0) == 0x40 && !is_instruction(f->obj, h.addr))
+		if ((prefix & 0xf0) == 0x40 && !is_instruction(f, h.addr))
 			return;
 		uft_object_read(f->obj, h.addr, h.bytes, sizeof(h.bytes));
 		add(f, &h);
@@ -162,6 +169,8 @@ static void find_syscalls(struct found *f)
 	uint8_t *buf;
 
 	buf = malloc(CHUNK + OVERLAP);
+	if (!buf)
+		f->error = -ENOMEM;
 	for (size_t t = 0; buf && t < f->obj->ntext; t++) {
 		const struct uft_text *text = &f->obj->text[t];
 
@@ -263,7 +272,7 @@ int hooks_are_known(const struct uft_object *obj)
 	return obj->machine == EM_X86_64;
 }
 
-/* The cache entry of @obj; *is_new: the caller fills it in. NULL: no memory. */
+/* The cache entry of @obj; *is_new: the caller fills it in, anew if memory was short before. NULL: no memory. */
 static struct found *entry_of(struct uft_object *obj, int *is_new)
 {
 	struct found *f;
@@ -273,10 +282,12 @@ static struct found *entry_of(struct uft_object *obj, int *is_new)
 		f = f->next;
 	while (f && !f->is_ready)
 		pthread_cond_wait(&cache_ready, &cache_lock);
-	*is_new = !f;
-	if (!f)
-		f = calloc(1, sizeof(*f));
-	if (f && *is_new) {
+	*is_new = !f || f->error;
+	if (f && f->error) {
+		f->n = 0;
+		f->error = 0;
+		f->is_ready = 0;
+	} else if (!f && (f = calloc(1, sizeof(*f)))) {
 		f->obj = uft_object_get(obj);
 		f->next = cache;
 		cache = f;
@@ -285,9 +296,10 @@ static struct found *entry_of(struct uft_object *obj, int *is_new)
 	return f;
 }
 
+/* The hooks of @obj, which no longer change. NULL: no memory for some of them. */
 static const struct found *look_up(struct uft_object *obj)
 {
-	int is_new;
+	int is_new, ret;
 	struct found *f = entry_of(obj, &is_new);
 
 	if (!f || !is_new)
@@ -298,10 +310,11 @@ static const struct found *look_up(struct uft_object *obj)
 		find_forks(f);
 	find_unwinders(f);
 	pthread_mutex_lock(&cache_lock);
+	ret = f->error; /* GUARD(hooks_memory, 0) */
 	f->is_ready = 1;
 	pthread_cond_broadcast(&cache_ready);
 	pthread_mutex_unlock(&cache_lock);
-	return f;
+	return ret ? NULL : f;
 }
 
 void uft_session_look_ahead(struct uft_object *obj)

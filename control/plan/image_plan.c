@@ -119,7 +119,10 @@ static int space_add(struct uft_session *s, struct space *sp, struct uft_object 
 		sp->obj[index].nusable += obj->site[i].skip == UFT_SKIP_NONE;
 	}
 	sp->nobj = index + 1;
-	hooks_find(&sp->obj[index], m);
+	ret = hooks_find(&sp->obj[index], m);
+	if (ret)
+		session_warn(s, "%s: not enough memory to look for its system calls: children may be missing",
+			     obj->path);
 	return (int)index;
 }
 

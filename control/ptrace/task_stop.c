@@ -188,6 +188,20 @@ static _Thread_local struct {
 	unsigned n, room;
 } late;
 
+/* Asked for with half of the room in use, so that each task of the other half asks again if there is no memory. */
+static void late_more_room(void)
+{
+	struct late *more = malloc(2 * late.room * sizeof(*more));
+
+	if (!more)
+		return;
+	memcpy(more, late.task, late.n * sizeof(*more));
+	if (late.task != late.first)
+		free(late.task);
+	late.task = more;
+	late.room *= 2;
+}
+
 void late_task_add(pid_t tid)
 {
 	if (task_is_late(tid))
@@ -196,17 +210,10 @@ void late_task_add(pid_t tid)
 		late.task = late.first;
 		late.room = sizeof(late.first) / sizeof(late.first[0]);
 	}
-	if (late.n == late.room) {
-		struct late *more = malloc(2 * late.room * sizeof(*more));
-
-		if (!more)
-			return;		/* the task stays stopped until we end */
-		memcpy(more, late.task, late.n * sizeof(*more));
-		if (late.task != late.first)
-			free(late.task);
-		late.task = more;
-		late.room *= 2;
-	}
+	if (late.n >= late.room / 2) /* GUARD(late_room, late.n == late.room) */
+		late_more_room();
+	if (late.n == late.room)
+		return;		/* the task stays stopped until we end */
 	late.task[late.n++] = (struct late){ tid, (pid_t)proc_status_number(tid, "Tgid", 10) };
 }
 
