@@ -11,6 +11,7 @@
 
 #include "cmd/client.h"
 #include "symbol/array.h"
+#include "symbol/text_file.h"
 #include "tree/serve/socket.h"
 
 /* ---- Which session --------------------------------------------------------------------------- */
@@ -326,7 +327,7 @@ static void explain(const char *session, const char *path, int ret, const char *
 	file += *file == '/';
 	snprintf(log_path, sizeof(log_path), "%.*serror_log", (int)(file - path), path);
 	client_read(session, log_path, 0, client_keep, f, NULL);
-	reason = fclose(f) || !log ? NULL : find_reason(log, file, text, n);
+	reason = text_file_close(f, &log) ? NULL : find_reason(log, file, text, n);
 	if (reason)
 		uft_fail(err, ret, "%s: %s: %s", path, strerror(-ret), reason);
 	free(log);

@@ -69,7 +69,7 @@ static int add_file(struct uft_diff *d, int side, const char *path)
 	if (!ret)
 		ret = uft_stream_check_file(st, &err);
 	cmd_input_close(st);
-	return ret == -ESTALE ? cmd_fail("diff", "%s", err.text) :
+	return ret && err.text[0] ? cmd_fail("diff", "%s", err.text) :
 	       ret ? cmd_fail("diff", "%s: %s", path, strerror(-ret)) : 0;
 }
 

@@ -264,7 +264,7 @@ static int run(struct export_opts *o, int argc, char **argv)
 	}
 	ret = cmd_export_write(format, st, o->input ? o->input : CMD_DEFAULT_FILE, o->output, "uft export", 0, NULL,
 			       &opts, &err);
-	if (!ret && uft_output_losses(st, stderr) == -ESTALE)
+	if (!ret && uft_output_losses(st, stderr))
 		ret = uft_stream_check_file(st, &err);
 	if (!ret)
 		cmd_selected_note("export", o->input, st, &sel);

@@ -26,6 +26,7 @@
 #include "stream/select/event_record.h"
 #include "symbol/array.h"
 #include "symbol/event_filter.h"
+#include "symbol/text_file.h"
 
 #define KEYS_DEFAULT	"common_pid.execname"
 #define DEPTH		64u	/* frames of a stack: more than a histogram has */
@@ -500,7 +501,7 @@ static int print_form(const struct work *w, enum uft_form form, FILE *out)
 
 	for (const struct histogram *h = w->first; h && !ret; h = h->made)
 		ret = uft_hist_put_cells(h->hist, h->filter, h->is_paused, h->is_paused ? 0 : lost, &to);
-	if (f && fclose(f) && !ret)
+	if (f && text_file_close(f, &words) && !ret)
 		ret = -ENOMEM;
 	ret = ret ? ret : cmd_hist_put("hist", out, form, words, n);
 	free(words);

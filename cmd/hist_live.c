@@ -23,6 +23,7 @@
 #include "cmd/own_session.h"
 #include "cmd/screen.h"
 #include "symbol/array.h"
+#include "symbol/text_file.h"
 
 #define HEAD	"# event histogram\n#\n"	/* of each histogram in a file */
 
@@ -60,7 +61,7 @@ static char *read_file(const struct live *l, const char *event, const char *name
 		return client_read_text(l->session, client_path(l->instance, file, path), err);
 	f = open_memstream(&text, &size);
 	ret = f ? own_session_read(l->own, file, 0, client_keep, f) : -ENOMEM;
-	if (f && fclose(f) && !ret)
+	if (f && text_file_close(f, &text) && !ret)
 		ret = -ENOMEM;
 	if (!ret)
 		return text;
@@ -103,7 +104,7 @@ static char *read_tables(const struct live *l, struct uft_error *err)
 		ret = table ? 0 : -EIO;
 		free(table);
 	}
-	if (out && fclose(out) && !ret)
+	if (out && text_file_close(out, &text) && !ret)
 		ret = uft_fail(err, -ENOMEM, "out of memory");
 	if (!ret)
 		return text;
@@ -203,7 +204,7 @@ static int put_form(const struct live *l, struct uft_error *err)
 		if (ret && !err->text[0])
 			uft_fail(err, ret, "%s: %s", file, strerror(-ret));
 	}
-	if (f && fclose(f) && !ret)
+	if (f && text_file_close(f, &words) && !ret)
 		ret = -ENOMEM;
 	ret = ret ? ret : cmd_hist_put("hist", stdout, l->opts->form, words, size);
 	free(words);

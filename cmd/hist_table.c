@@ -14,6 +14,7 @@
 #include "hist/hist.h"
 #include "output/report/table.h"
 #include "symbol/array.h"
+#include "symbol/text_file.h"
 
 static int result_of(FILE *out)
 {
@@ -149,6 +150,7 @@ struct csv {
 	const char **name;
 	size_t n, at[UFT_HIST_COLUMNS];
 	const char **cell;
+	int error;
 };
 
 /* Of the columns of @h. */
@@ -183,25 +185,28 @@ static int find_all_columns(struct csv *t, struct words w)
 }
 
 /* Names with `;` between, in which it is `:`. */
-static void put_stack(FILE *out, const char *cell)
+static int put_stack(FILE *out, const char *cell)
 {
 	uint64_t n = names_of(cell);
 	const char *name = cell + strlen(cell) + 1;
 	size_t size;
 	char *text = NULL;
 	FILE *f = open_memstream(&text, &size);
+	int ret;
 
 	for (uint64_t i = 0; f && i < n; i++, name++) {
 		fputs(i ? ";" : "", f);
 		for (; *name; name++)
 			putc(*name == ';' ? ':' : *name, f);
 	}
-	if (f && !fclose(f))
+	ret = f ? text_file_close(f, &text) : -ENOMEM;
+	if (!ret)
 		table_put_csv(out, text);
 	free(text);
+	return ret;
 }
 
-static void row_csv(const struct csv *t, size_t number, const char *event)
+static void row_csv(struct csv *t, size_t number, const char *event)
 {
 	fprintf(t->out, "%zu,", number);
 	table_put_csv(t->out, event);
@@ -212,7 +217,7 @@ static void row_csv(const struct csv *t, size_t number, const char *event)
 		if (*cell == UFT_HIST_TEXT)
 			table_put_csv(t->out, cell + 1);
 		else if (*cell == UFT_HIST_STACK)
-			put_stack(t->out, cell);
+			t->error = put_stack(t->out, cell) ? -ENOMEM : t->error;
 		else if (*cell == UFT_HIST_UNSIGNED || *cell == UFT_HIST_SIGNED)
 			fputs(cell + 1, t->out);
 	}
@@ -267,7 +272,7 @@ static int put_all_csv(const char *command, FILE *out, struct words *w)
 		put_csv(&t, w, i);
 	free(t.cell);
 	free(t.name);
-	return ret;
+	return ret ? ret : t.error;
 }
 
 int cmd_hist_put(const char *command, FILE *out, enum uft_form form, const char *words, size_t n)

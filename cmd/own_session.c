@@ -19,6 +19,7 @@
 #include "cmd/cmd.h"
 #include "cmd/own_session.h"
 #include "symbol/names.h"
+#include "symbol/text_file.h"
 #include "symbol/tracer.h"
 
 int own_session_open(struct own_session *s, const char *command, const struct record_opts *o, uint64_t buffer_kb,
@@ -233,7 +234,7 @@ int own_session_attach(struct own_session *s, const struct cmd_targets *targets,
 
 	for (size_t i = 0; f && i < targets->n; i++)
 		fprintf(f, "%d\n", targets->item[i].pid);
-	ret = f && !fclose(f) ? 0 : -ENOMEM;
+	ret = f ? text_file_close(f, &text) : -ENOMEM;
 	ret = ret ? ret : own_session_put(s, "options/function-fork", "1", err);
 	ret = ret ? ret : uft_tree_put(s->tree, "set_ftrace_pid", text, size, err);
 	free(text);

@@ -21,6 +21,7 @@
 #include "cmd/selected.h"
 #include "cmd/symbols.h"
 #include "output/output.h"
+#include "symbol/text_file.h"
 #include "symbol/tracer.h"
 #include "tree/tree.h"
 
@@ -180,13 +181,13 @@ static int print_drops(const struct uft_stream *of, FILE *out, struct uft_error 
 	struct uft_select all = { .no_parents = 1 };
 	struct uft_drop_row row;
 	struct uft_stream *st;
-	int ret = uft_stream_open_again(of, &all, &st, err);
+	int ret = uft_stream_open_again(of, &all, &st, err), checked;
 
 	if (ret < 0)
 		return ret;
 	ret = uft_stream_drop(st, 0, &row) ? uft_output_drops(st, out) : 0;
-	if (uft_stream_check_file(st, err))
-		ret = -ESTALE;
+	checked = uft_stream_check_file(st, err);
+	ret = checked ? checked : ret;
 	uft_stream_close(st);
 	return ret;
 }
@@ -257,7 +258,7 @@ static int make_table(struct uft_stream *st, const struct report_opts *o, const 
 		      char **text, size_t *n)
 {
 	FILE *f = open_memstream(text, n);
-	int ret;
+	int ret, checked, closed;
 
 	if (!f)
 		return -ENOMEM;
@@ -266,9 +267,10 @@ static int make_table(struct uft_stream *st, const struct report_opts *o, const 
 	    : is_tree(o) ? uft_output_tree(st, f, view_of(o), table)
 			 : uft_output_profile(st, f, table);
 	progress_end();
-	if (uft_stream_check_file(st, table->err))
-		ret = -ESTALE;
-	return fclose(f) && !ret ? -ENOMEM : ret;
+	checked = uft_stream_check_file(st, table->err);
+	ret = checked ? checked : ret;
+	closed = text_file_close(f, text);
+	return ret ? ret : closed;
 }
 
 static int print_text(struct uft_stream *st, FILE *out, int colour, const struct uft_text_opts *opts)
@@ -382,7 +384,7 @@ static int print_part(const struct report_opts *o, struct uft_select sel, uint64
 	int colour = o->colour == COLOUR_ALWAYS || (o->colour == COLOUR_AUTO && cmd_is_colour(STDOUT_FILENO));
 	struct uft_text_opts text = { .flags = o->text | (f->is_printed ? UFT_TEXT_NO_HEADER : 0) };
 	struct uft_stream *st;
-	int ret;
+	int ret, checked;
 
 	sel.from_ns = f->next_ns > first_ns ? f->next_ns - first_ns : 0;
 	sel.to_ns = to_ns - first_ns + !(to_ns - first_ns);		/* 0 would be all */
@@ -390,8 +392,8 @@ static int print_part(const struct report_opts *o, struct uft_select sel, uint64
 	if (ret < 0)
 		return ret;
 	ret = uft_output_text(st, stdout, colour, &text);
-	if (uft_stream_check_file(st, err))
-		ret = -ESTALE;
+	checked = uft_stream_check_file(st, err);
+	ret = checked ? checked : ret;
 	cmd_input_close(st);
 	f->next_ns = to_ns + 1;
 	f->is_printed = 1;
@@ -424,7 +426,7 @@ static int follow_events(struct uft_stream *st, const struct uft_select *sel, co
 {
 	struct follow f = { .bytes = -1 };
 	struct uft_stream *last;
-	int ret;
+	int ret, checked;
 
 	while ((ret = follow_once(st, sel, o, &f, err)) == 0) {
 		nanosleep(&(struct timespec){ .tv_sec = 1 }, NULL);
@@ -438,8 +440,8 @@ static int follow_events(struct uft_stream *st, const struct uft_select *sel, co
 	if (ret < 0)
 		return ret;
 	ret = uft_output_losses(last, stdout);
-	if (uft_stream_check_file(last, err))
-		ret = -ESTALE;
+	checked = uft_stream_check_file(last, err);
+	ret = checked ? checked : ret;
 	cmd_input_close(last);
 	return ret ? ret : fflush(stdout) ? -errno : 0;
 }
@@ -460,7 +462,7 @@ static const char *why_no_follow(const struct report_opts *o, struct uft_stream 
 static int print_all(struct uft_stream *st, struct uft_select *sel, struct report_opts *o, struct uft_error *err)
 {
 	const char *path = o->input ? o->input : CMD_DEFAULT_FILE;
-	int ret;
+	int ret, checked;
 
 	for (;;) {
 		struct stat now = { 0 };
@@ -470,8 +472,8 @@ static int print_all(struct uft_stream *st, struct uft_select *sel, struct repor
 			fputs("\033[H\033[2J", stdout);
 		stat(path, &now);
 		ret = print(st, o, o->profile || o->flat || is_profile_recording(st), err);
-		if (uft_stream_check_file(st, err))
-			ret = -ESTALE;
+		checked = uft_stream_check_file(st, err);
+		ret = checked ? checked : ret;
 		if ((!ret || ret == -ENOENT) && is_last && cmd_selected_note("report", o->input, st, sel) && ret)
 			ret = -ENODATA;
 		cmd_input_close(st);

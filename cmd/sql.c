@@ -12,6 +12,7 @@
  */
 #include "cmd/sql.h"
 #include "symbol/array.h"
+#include "symbol/text_file.h"
 #include "tree/serve/namespace.h"
 
 #include <dlfcn.h>
@@ -278,7 +279,7 @@ static int add_actions(const struct sql_query *q, char **lines, struct uft_error
 	if (!to)
 		return -ENOMEM;
 	ret = put_actions(q, &a, *lines, to, err);
-	if (fclose(to))
+	if (text_file_close(to, &text))
 		ret = -ENOMEM;
 	free(ret ? text : *lines);
 	*lines = ret ? *lines : text;

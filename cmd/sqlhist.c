@@ -23,6 +23,7 @@
 #include "cmd/program.h"
 #include "cmd/sql.h"
 #include "symbol/array.h"
+#include "symbol/text_file.h"
 #include "symbol/tracer.h"
 
 struct sqlhist_opts {
@@ -214,7 +215,7 @@ static int print_form(struct work *w)
 	FILE *f = open_memstream(&words, &n);
 	int ret = f ? own_session_read_cells(&w->own, w->hist, client_keep, f) : -ENOMEM;
 
-	if (f && fclose(f) && !ret)
+	if (f && text_file_close(f, &words) && !ret)
 		ret = -ENOMEM;
 	ret = ret ? ret : cmd_hist_put("sqlhist", stdout, w->o->json ? UFT_FORM_JSON : UFT_FORM_CSV, words, n);
 	free(words);

@@ -24,6 +24,7 @@
 #include "symbol/hash_index.h"
 #include "symbol/keyed_hash.h"
 #include "symbol/now.h"
+#include "symbol/text_file.h"
 
 #define POLL_MS		50
 #define ROWS_DEFAULT	40u		/* where the output is no terminal */
@@ -303,6 +304,7 @@ static int refresh(struct top *t)
 	uint64_t calls = 0;
 	double unit, seconds;
 	FILE *out = t->is_live ? open_memstream(&text, &size) : stdout;
+	int ret = 0;
 
 	uft_clock_sample(&now);
 	if (!line || !out) {
@@ -333,11 +335,14 @@ static int refresh(struct top *t)
 	else
 		print_none(t, out, seconds);
 	if (t->is_live) {
-		fclose(out);
-		screen_draw(text);
+		ret = text_file_close(out, &text);
+		if (!ret)
+			screen_draw(text);
 		free(text);
 	}
 	free(line);
+	if (ret)
+		return ret;
 	return fflush(stdout) ? -errno : 0;
 }
 

@@ -274,8 +274,8 @@ static void put_packed(struct blob *b, uint16_t id, size_t name, const struct bl
 		return;
 	}
 	n = ZSTD_compress(packed, room, data->p, data->n, DAT_ZSTD_LEVEL);
-	if (ZSTD_isError(n)) {
-		b->error = -EIO;
+	if (ZSTD_isError(n)) {		/* all has room, so memory is what it lacks */
+		b->error = -ENOMEM;
 	} else {
 		put_section_header(b, id, SECTION_COMPRESSED, name, n + 8);
 		put_u32(b, (uint32_t)n);

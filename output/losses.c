@@ -177,11 +177,11 @@ static void put_comment(void *out, const char *sentence)
 int uft_output_losses(struct uft_stream *st, FILE *out)
 {
 	const struct uft_info *info = uft_stream_info(st);
+	int ret = info ? 0 : -ENOMEM;
 
-	if (!info)
-		return -ENOMEM;
-	if (uft_stream_check_file(st, NULL))
-		return -ESTALE;
+	ret = ret ? ret : uft_stream_check_file(st, NULL);
+	if (ret)
+		return ret;
 	losses_each(info, uft_stream_rescued(st) != NULL, put_comment, out);
 	return ferror(out) ? -EIO : 0;
 }

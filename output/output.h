@@ -158,8 +158,8 @@ int uft_output_drops(struct uft_stream *st, FILE *out);
 int uft_output_rescued(struct uft_stream *st, FILE *out);
 
 /*
- * Prints one comment line for each kind of loss in the recording, with its remedy: losses.h. -ESTALE, and no line: the
- * file has lost data since it was opened (uft_stream_check_file()).
+ * Prints one comment line for each kind of loss in the recording, with its remedy: losses.h. -ESTALE or -ENOMEM, and
+ * no line: not all of the file was read (uft_stream_check_file()).
  */
 int uft_output_losses(struct uft_stream *st, FILE *out);
 

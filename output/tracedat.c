@@ -68,8 +68,8 @@ static int flush_packed(struct dat *dat, struct dat_cpu *c)
 	size_t n = ZSTD_compressCCtx(dat->zstd, dat->packed + 8, room, c->chunk, c->chunk_used, DAT_ZSTD_LEVEL);
 	uint32_t sizes[2] = { (uint32_t)n, c->chunk_used };
 
-	if (ZSTD_isError(n))
-		return -EIO;
+	if (ZSTD_isError(n))	/* all has room, so memory is what it lacks */
+		return -ENOMEM;
 	memcpy(dat->packed, sizes, 8);
 	c->nchunks++;
 	return spool_add(&dat->spool, &c->lane, dat->packed, (uint32_t)n + 8);
@@ -288,6 +288,7 @@ static int export_fd(struct uft_stream *st, const char *path, enum dat_version v
 			ret = uft_stream_check_file(st, NULL);
 		if (!ret)
 			ret = fill_output(dat, st, info, fd, is_new);
+		ret = ret ? ret : uft_stream_check_file(st, NULL);	/* names of tasks need memory, too */
 	}
 	dat_free(dat);
 	return ret;
@@ -310,8 +311,8 @@ static int export_to(struct uft_stream *st, const char *path, enum dat_version v
 		ret = -errno;
 	if (ret < 0 && is_new)
 		output_discard(path, &file);
-	if (ret == -ESTALE)
-		return uft_stream_check_file(st, err);
+	if (ret < 0 && uft_stream_check_file(st, err))
+		return ret;
 	return ret < 0 ? uft_fail(err, ret, "cannot write %s: %s", path, strerror(-ret)) : 0;
 }
 

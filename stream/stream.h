@@ -166,8 +166,9 @@ int uft_stream_next(struct uft_stream *st, struct uft_event *ev);
  */
 size_t uft_stream_batch(struct uft_stream *st, struct uft_event *ev, size_t max);
 /*
- * Tells whether what was read so far is all that the selection means: 0; or -ESTALE and a sentence, because somebody
- * has cut off or overwritten the recording meanwhile. Call it at the end of reading. That it grows is no such change.
+ * Tells whether what was read so far is all that the selection means: 0; or a sentence and -ESTALE, because somebody
+ * has cut off or overwritten the recording meanwhile, or -ENOMEM, because memory was refused for events or names. Call
+ * it at the end of reading. That the recording grows is no such change.
  */
 int uft_stream_check_file(const struct uft_stream *st, struct uft_error *err);
 /* Which file the recording is, and its bytes up to the end of its last whole block, when it was opened. */

@@ -88,10 +88,16 @@ void uft_put_clean(FILE *f, const char *text)
 
 void uft_clean_vprint(FILE *f, const char *fmt, va_list ap)
 {
-	char *text;
+	char few[512], *text, *made = NULL;
+	va_list again;
 
-	if (vasprintf(&text, fmt, ap) < 0)
-		return;
+	va_copy(again, ap);
+	if (vasprintf(&made, fmt, ap) < 0) {	/* the first bytes say what failed */
+		made = NULL;
+		vsnprintf(few, sizeof(few), fmt, again);
+	}
+	va_end(again);
+	text = made ? made : few;
 	for (char *line = text, *next; line; line = next) {
 		next = strstr(line, "\n    ");
 		if (next)
@@ -100,5 +106,5 @@ void uft_clean_vprint(FILE *f, const char *fmt, va_list ap)
 		if (next)
 			putc('\n', f);
 	}
-	free(text);
+	free(made);
 }

@@ -370,10 +370,14 @@ static int is_same(const struct uft_event_type *a, const struct uft_event_type *
 	return 1;
 }
 
-/* Compiles the print format. Beyond the bound a type has none: its events are printed as lists of their fields. */
-static void compile_print(struct uft_event_table *t, struct share *s, struct uft_event_type *type)
+/*
+ * Compiles the print format. Beyond the bound a type has none: its events are printed as lists of their fields. 0 or
+ * -ENOMEM.
+ */
+static int compile_print(struct uft_event_table *t, struct share *s, struct uft_event_type *type)
 {
-	struct uft_print *p = uft_print_compile(type);
+	struct uft_print *p;
+	int ret = uft_print_compile(type, &p);
 
 	if (p && !has_room(t, s, PRINTS, uft_print_bytes(p))) { /* GUARD(event_prints_bound) */
 		uft_print_free(p);
@@ -381,6 +385,7 @@ static void compile_print(struct uft_event_table *t, struct share *s, struct uft
 	}
 	type->text = p;
 	take(t, s, PRINTS, p ? uft_print_bytes(p) : 0);
+	return ret;
 }
 
 /* Puts the parsed @type into the table, which owns it from now on. */
@@ -399,7 +404,7 @@ static int place(struct uft_event_table *t, uint32_t index, struct uft_event_typ
 	if (!ret && !type->format)
 		ret = -ENOMEM;
 	if (!ret)
-		compile_print(t, s, type);
+		ret = compile_print(t, s, type);
 	ret = ret ? ret : put_at(t, index, type);
 	if (ret) {
 		if (type->text)

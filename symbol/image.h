@@ -89,6 +89,8 @@ struct uft_sym {
 struct uft_resolver;
 struct uft_resolver *uft_resolver_alloc(void);
 void uft_resolver_free(struct uft_resolver *r);
+/* 1: memory was refused for a symbol, so one that was returned has another name than it should. */
+int uft_resolver_is_partial(const struct uft_resolver *r);
 /*
  * Resolve ids of records (text or stub) and plain addresses (parents). Never NULL: an unknown id or address gets a
  * symbol named by its number. Amortised O(1).

@@ -17,7 +17,8 @@ struct uft_print_input {
 	void *arg;
 };
 
-struct uft_print *uft_print_compile(const struct uft_event_type *type);	/* NULL: no memory, or not accepted */
+/* 0 and *@out, NULL: the format is not accepted; or -ENOMEM. */
+int uft_print_compile(const struct uft_event_type *type, struct uft_print **out);
 void uft_print_free(struct uft_print *p);
 size_t uft_print_bytes(const struct uft_print *p);	/* of memory that it takes */
 int uft_print_has_lines(const struct uft_print *p);	/* 1: a stack makes its text several lines */

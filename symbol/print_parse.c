@@ -24,12 +24,23 @@ static const struct { const char *name; enum print_helper helper; } helpers[] = 
 	{ "__print_hex_dump", H_HEX_DUMP }, { "__get_stacktrace", H_STACK }, { "__get_rel_stacktrace", H_STACK },
 };
 
-struct parser { struct uft_print *out; const struct uft_event_type *type; const char *p; int depth, is_bad; };
+struct parser {
+	struct uft_print *out;
+	const struct uft_event_type *type;
+	const char *p;
+	int depth, is_bad, no_memory;
+};
 
 static uint32_t bad(struct parser *s)
 {
 	s->is_bad = 1;
 	return 0;
+}
+
+static uint32_t no_memory(struct parser *s)
+{
+	s->no_memory = 1;
+	return bad(s);
 }
 
 static uint32_t add(struct parser *s, const struct print_node *n)
@@ -38,8 +49,10 @@ static uint32_t add(struct parser *s, const struct print_node *n)
 
 	if (s->is_bad)
 		return 0;
-	if (o->n >= MAX_NODES || array_reserve(o->v, o->cap, o->n + 1))
+	if (o->n >= MAX_NODES)
 		return bad(s);
+	if (array_reserve(o->v, o->cap, o->n + 1))
+		return no_memory(s);
 	o->v[o->n] = *n;
 	return o->n++;
 }
@@ -118,9 +131,11 @@ static char *string(struct parser *s, size_t *len)
 	size_t n = 0;
 	char *text = malloc(1);
 
+	if (!text)
+		no_memory(s);
 	while (text && !s->is_bad && take(s, "\"")) {
 		if (array_resize(text, n + quoted_bytes(s->p) + 1)) {
-			bad(s);
+			no_memory(s);
 			break;
 		}
 		while (*s->p && *s->p != '"' && !s->is_bad) {
@@ -549,16 +564,19 @@ static char *quotes_and_all(struct parser *s, const char *end, size_t *len)
 	char *text = strndup(s->p + 1, *len = (size_t)(end - s->p - 1));
 
 	s->p = end + 1;
-	return text ? text : (bad(s), NULL);
+	return text ? text : (no_memory(s), NULL);
 }
 
-/* @end: the quote that ends a format that holds quotes itself; NULL: the format is a C string. */
-static struct uft_print *compile(const struct uft_event_type *type, const char *end)
+/*
+ * As uft_print_compile(). @end: the quote that ends a format that holds quotes itself; NULL: the format is a C string.
+ */
+static int compile(const struct uft_event_type *type, const char *end, struct uft_print **out)
 {
 	struct parser s = { .out = calloc(1, sizeof(*s.out)), .type = type, .p = type->print };
 
+	*out = NULL;
 	if (!s.out)
-		return NULL;
+		return -ENOMEM;
 	add(&s, &(struct print_node){ .kind = N_NUMBER });
 	skip(&s);
 	if (*s.p != '"')
@@ -576,10 +594,11 @@ static struct uft_print *compile(const struct uft_event_type *type, const char *
 	skip(&s);
 	if (s.is_bad || *s.p) {
 		uft_print_free(s.out);
-		return NULL;
+		return s.no_memory ? -ENOMEM : 0;
 	}
 	fit(s.out);
-	return s.out;
+	*out = s.out;
+	return 0;
 }
 
 /* Does an argument follow the quote at @p, or the end? */
@@ -593,16 +612,16 @@ static int may_end_format(const char *p)
  * TP_printk("name=\"%s\"", ...) reads `"name="%s"", REC->...` here as in a kernel's format, because the compiler has
  * removed the backslashes. The format then ends at the first quote behind which there are only arguments.
  */
-struct uft_print *uft_print_compile(const struct uft_event_type *type)
+int uft_print_compile(const struct uft_event_type *type, struct uft_print **out)
 {
-	struct uft_print *p = compile(type, NULL);
 	const char *from = strchr(type->print, '"'), *end = from ? from + 1 : NULL;
+	int ret = compile(type, NULL, out);
 
-	for (unsigned tries = 0; !p && end && tries < FORMAT_ENDS && (end = strchr(end, '"')); end++) {
+	for (unsigned tries = 0; !ret && !*out && end && tries < FORMAT_ENDS && (end = strchr(end, '"')); end++) {
 		if (may_end_format(end)) {
-			p = compile(type, end);
+			ret = compile(type, end, out);
 			tries++;
 		}
 	}
-	return p;
+	return ret;
 }

@@ -57,8 +57,10 @@ int recorded_open(struct recorded_files *r, const struct uft_object *obj, struct
 	if (!has_room(r))
 		return -EDQUOT;
 	ret = look(r, obj);
-	if (!ret && uft_object_open(obj->path, real, NULL))
-		ret = -ESTALE;
+	if (!ret) {
+		ret = uft_object_open(obj->path, real, NULL);
+		ret = ret && ret != -ENOMEM ? -ESTALE : ret;
+	}
 	if (!ret && !is_recorded(*real, obj)) {
 		uft_object_put(*real);
 		*real = NULL;

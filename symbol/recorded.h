@@ -21,7 +21,7 @@ struct recorded_files { unsigned misses; uint64_t bytes, begin_ms; };
 
 /*
  * Opens the file of @obj, which a recording describes. 0; -ENOENT: the file is missing, -ESTALE: it is a different one,
- * -EDQUOT: a bound is reached.
+ * -EDQUOT: a bound is reached; -ENOMEM.
  */
 int recorded_open(struct recorded_files *r, const struct uft_object *obj, struct uft_object **real);
 /* Charges @real, which the caller keeps with its names. */

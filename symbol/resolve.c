@@ -95,7 +95,13 @@ struct uft_resolver {
 	uint32_t nsyms, nunknown, npages;
 	struct hash_index by_key, by_name;	/* indices of symbols */
 	struct uft_sym nothing;		/* for lack of memory, or too many unknown symbols */
+	int is_partial;			/* memory was refused: a name is not what it should be */
 };
+
+int uft_resolver_is_partial(const struct uft_resolver *r)
+{
+	return r->is_partial;
+}
 
 /* ---- Symbols ---------------------------------------------------------------------------------- */
 
@@ -124,14 +130,16 @@ static struct res_sym *res_find_name(const struct uft_resolver *r, const char *n
 	return at != HASH_NONE ? res_sym_at(r, at) : NULL;
 }
 
-/* Adds a symbol under a new key; takes over @name (malloc'd). NULL: no memory. */
+/*
+ * Adds a symbol under a new key; takes over @name (malloc'd; NULL: no memory for it). NULL: no memory, which is noted.
+ */
 static struct res_sym *res_add(struct uft_resolver *r, uint64_t addr, uint32_t object, uint32_t kind, char *name)
 {
 	uint32_t i = r->nsyms;
 	struct res_sym *s;
 
 	if (!name)
-		return NULL;
+		goto fail;
 	if (hash_index_reserve(&r->by_key, i + 1) || hash_index_reserve(&r->by_name, i + 1))
 		goto fail;
 	if (i % RES_SYM_CHUNK == 0) {
@@ -150,6 +158,7 @@ static struct res_sym *res_add(struct uft_resolver *r, uint64_t addr, uint32_t o
 	hash_index_add(&r->by_name, hash_text(name), i);
 	return s;
 fail:
+	r->is_partial = 1;
 	free(name);
 	return NULL;
 }
@@ -161,9 +170,10 @@ static const struct uft_sym *res_unknown(struct uft_resolver *r, uint64_t number
 
 	if (s)
 		return &s->sym;
-	if (r->nunknown >= RES_MAX_UNKNOWN ||
-	    asprintf(&name, kind == RES_KEY_ID ? "id#%llu" : "0x%llx", (unsigned long long)number) < 0)
+	if (r->nunknown >= RES_MAX_UNKNOWN)
 		return &r->nothing;
+	if (asprintf(&name, kind == RES_KEY_ID ? "id#%llu" : "0x%llx", (unsigned long long)number) < 0)
+		name = NULL;
 	s = res_add(r, number, RES_NO_OBJECT, kind, name);
 	if (!s)
 		return &r->nothing;
@@ -184,8 +194,10 @@ static uint32_t res_object_number(struct uft_resolver *r, struct uft_object *obj
 	if (found != HASH_NONE)
 		return found;
 	if (r->nobjects >= RES_NO_OBJECT || array_reserve(r->object, r->cap_objects, r->nobjects + 1) ||
-	    hash_index_add(&r->by_object, hash, r->nobjects))
+	    hash_index_add(&r->by_object, hash, r->nobjects)) {
+		r->is_partial = 1;
 		return RES_NO_OBJECT;
+	}
 	r->object[r->nobjects] = (struct res_object){ .obj = uft_object_get(obj), .base = uft_base_name(obj->path) };
 	return r->nobjects++;
 }
@@ -210,8 +222,10 @@ static char *res_name(struct uft_resolver *r, uint32_t object, const struct uft_
 		return NULL;
 	uft_name_clean(name);
 	other = res_find_name(r, name);
-	if (!other || other->key_object == object || asprintf(&longer, "%s@%s", name, base) < 0)
+	if (!other || other->key_object == object)
 		return name;
+	if (asprintf(&longer, "%s@%s", name, base) < 0)
+		longer = NULL;
 	free(name);
 	return longer;
 }
@@ -238,6 +252,7 @@ static const struct uft_sym *res_in_object(struct uft_resolver *r, const struct 
 	s->sym.object = r->object[object].base;
 	s->sym.of = r->object[object].obj;
 	s->sym.raw = func && func->name && strcmp(func->name, s->sym.name) ? strdup(func->name) : NULL;
+	r->is_partial |= func && func->name && !s->sym.raw && strcmp(func->name, s->sym.name);
 	s->sym.addr = vaddr + m->bias;
 	s->sym.vaddr = vaddr;
 	s->sym.size = func ? func->size : 0;
@@ -352,6 +367,7 @@ static int res_image_set(struct uft_resolver *r, struct res_image *ri, const str
 	if (!ri->dir || !ri->addrs || !ri->map || res_image_index(ri, img)) {
 		ri->npages = ri->nobj = 0;
 		res_image_reset(ri);
+		r->is_partial = 1;
 		return 0;
 	}
 	ri->img = img;
@@ -367,10 +383,9 @@ static struct res_image *res_image(struct uft_resolver *r, const struct uft_imag
 	struct res_image *ri = found != HASH_NONE ? r->images[found] : NULL;
 
 	if (!ri) {
-		if (array_reserve(r->images, r->cap_images, r->nimages + 1) ||
-		    hash_index_reserve(&r->by_image, r->nimages + 1))
-			return NULL;
-		ri = calloc(1, sizeof(*ri));
+		ri = array_reserve(r->images, r->cap_images, r->nimages + 1) ||
+		     hash_index_reserve(&r->by_image, r->nimages + 1) ? NULL : calloc(1, sizeof(*ri));
+		r->is_partial |= !ri;
 		if (!ri)
 			return NULL;
 		ri->key = img;
@@ -394,13 +409,14 @@ static inline struct res_image *res_current(struct uft_resolver *r, const struct
 
 /* ---- Ids -------------------------------------------------------------------------------------- */
 
-static void res_index_sites(struct res_map *map, const struct uft_mapped *m)
+static void res_index_sites(struct uft_resolver *r, struct res_map *map, const struct uft_mapped *m)
 {
 	uint32_t i;
 
 	free(map->site);
 	map->nsites = 0;
 	map->site = m->site_addr && m->nstubs ? malloc(m->nstubs * sizeof(*map->site)) : NULL;
+	r->is_partial |= !map->site && m->site_addr && m->nstubs;
 	if (!map->site)
 		return;
 	for (i = 0; i < m->nstubs; i++)
@@ -414,13 +430,13 @@ static void res_index_sites(struct res_map *map, const struct uft_mapped *m)
  * instruction; the table of sites has that exact address. Without it the granule's first byte decides, which lies in
  * the function because a site is at least 5 bytes long.
  */
-static uint64_t res_text_addr(struct res_map *map, const struct uft_mapped *m, uint32_t id)
+static uint64_t res_text_addr(struct uft_resolver *r, struct res_map *map, const struct uft_mapped *m, uint32_t id)
 {
 	uint64_t granule = (m->text_start & ~3ull) + ((uint64_t)(id - m->first_text_id) << 2);
 	uint32_t lo;
 
 	if (map->nsites != m->nstubs)
-		res_index_sites(map, m);
+		res_index_sites(r, map, m);
 	lo = SORTED_FIRST(i, map->nsites, map->site[i].addr >= granule);
 	if (lo < map->nsites && map->site[lo].addr < granule + 4 && m->stub_addr)
 		return m->stub_addr[map->site[lo].stub];
@@ -449,7 +465,8 @@ static uint32_t res_object_of(const struct res_image *ri, uint32_t id)
 }
 
 /* Returns the map of the id's object, and its function's address; NULL: no function has the id. */
-static struct res_map *res_where(struct res_image *ri, uint32_t id, const struct uft_mapped **out, uint64_t *addr)
+static struct res_map *res_where(struct uft_resolver *r, struct res_image *ri, uint32_t id,
+				 const struct uft_mapped **out, uint64_t *addr)
 {
 	uint32_t i = res_object_of(ri, id);
 	const struct uft_mapped *m;
@@ -457,7 +474,7 @@ static struct res_map *res_where(struct res_image *ri, uint32_t id, const struct
 	if (i == SEGMENT_NONE)
 		return NULL;
 	m = *out = &ri->img->obj[i];
-	*addr = id - m->first_text_id < m->ntext_ids ? res_text_addr(&ri->map[i], m, id) :
+	*addr = id - m->first_text_id < m->ntext_ids ? res_text_addr(r, &ri->map[i], m, id) :
 		m->stub_addr[id - m->first_stub_id];
 	return &ri->map[i];
 }
@@ -473,7 +490,7 @@ static const struct uft_sym *res_id(struct uft_resolver *r, struct res_image *ri
 {
 	const struct uft_mapped *m;
 	uint64_t addr;
-	struct res_map *map = res_where(ri, id, &m, &addr);
+	struct res_map *map = res_where(r, ri, id, &m, &addr);
 
 	if (!map)
 		return res_unknown(r, id, RES_KEY_ID);
@@ -497,7 +514,7 @@ uint64_t uft_resolve_id_addr(struct uft_resolver *r, const struct uft_image *img
 	const struct uft_func *fn;
 	uint64_t addr;
 
-	if (!ri || !res_where(ri, id, &m, &addr))
+	if (!ri || !res_where(r, ri, id, &m, &addr))
 		return 0;
 	fn = uft_object_func(m->obj, addr - m->bias);
 	return fn ? fn->addr + m->bias : addr;

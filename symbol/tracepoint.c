@@ -22,6 +22,7 @@
 #include "symbol/elf_view.h"
 #include "symbol/object_internal.h"
 #include "symbol/sorted.h"
+#include "symbol/text_file.h"
 #include "uft/tracepoint.h"
 
 #define MAX_RECORDS	60000u	/* of a section */
@@ -278,7 +279,7 @@ static char *make_format(struct search *s, const char *system, const char *name,
 	put_print(s, f, system, print);
 	fputc('\n', f);
 	is_good &= !ferror(f);
-	if (!fclose(f) && is_good)
+	if (!text_file_close(f, &text) && is_good)
 		copy = bound_alloc(s->view->bound, "tracepoints", n + 1, 1);
 	if (copy)
 		memcpy(copy, text, n + 1);

@@ -318,7 +318,7 @@ int levels_open(const char *path, const struct rd_file *of, struct names *names,
 	if (!ret && wire_sum(text, h.described) != h.described_sum)
 		ret = -EBADMSG;
 	if (!ret) {
-		r.in = (struct wire_in){text, text + h.described, 0};
+		r.in = (struct wire_in){.p = text, .end = text + h.described};
 		ret = get_levels(&r, &h, fd);
 	}
 	close(fd);

@@ -22,6 +22,7 @@
 #include "output/export/sink.h"
 #include "output/report/table.h"
 #include "symbol/array.h"
+#include "symbol/text_file.h"
 
 struct text { char *text; size_t n; };
 
@@ -87,7 +88,7 @@ static int add_name(struct chrome *c, const struct uft_sym *sym)
 	if (!f)
 		return -ENOMEM;
 	table_put_json(f, sym->name);
-	return fclose(f) ? -ENOMEM : 0;
+	return text_file_close(f, &name->text);
 }
 
 /* `{"ph":"B","pid":1,"tid":2,"ts":3.456`; @more: bytes that will follow. NULL: no memory. */

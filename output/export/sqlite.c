@@ -398,8 +398,8 @@ int uft_export_sqlite(struct uft_stream *st, const char *path, const struct uft_
 			: uft_fail(err, -ESPIPE,
 				   "cannot write %.200s: a database is a file that is read and written, not a pipe",
 				   path);
-	if (ret == -EIO && q.db)
-		ret = fail(&q, path);
+	if (ret == -EIO)		/* without memory for its handle the library has no message either */
+		ret = q.db ? fail(&q, path) : -ENOMEM;
 	release(&q);
 	return export_sink_finish(&sink, st, ret, err);
 }

@@ -692,27 +692,56 @@ void agg_free(struct agg *a)
 	*a = (struct agg){ 0 };
 }
 
-static const struct agg *sorted;
-
-/* Shortest first: each is put in front of its siblings, which makes the longest the first. */
-static int by_total(const void *x, const void *y)
+/* Does node @i come before its sibling @k? The one with the longest total is the first. */
+static int is_before(const struct agg *a, uint32_t i, uint32_t k)
 {
-	uint32_t i = *(const uint32_t *)x, k = *(const uint32_t *)y;
-	const struct agg_node *n = &sorted->node[i], *m = &sorted->node[k];
+	const struct agg_node *n = &a->node[i], *m = &a->node[k];
 	int by_name;
 
 	if (n->total != m->total)
-		return n->total < m->total ? -1 : 1;
+		return n->total > m->total;
 	if (n->calls != m->calls)
-		return n->calls < m->calls ? -1 : 1;
-	by_name = strcmp(sorted->func[m->func].name, sorted->func[n->func].name);
-	return by_name ? by_name : i < k ? 1 : -1;
+		return n->calls > m->calls;
+	by_name = strcmp(a->func[n->func].name, a->func[m->func].name);
+	return by_name ? by_name < 0 : i < k;
+}
+
+static uint32_t merge(struct agg *a, uint32_t x, uint32_t y)
+{
+	uint32_t first, *to = &first;
+
+	while (x && y) {
+		uint32_t *next = is_before(a, x, y) ? &x : &y;
+
+		*to = *next;
+		to = &a->node[*next].next;
+		*next = *to;
+	}
+	*to = x ? x : y;
+	return first;
+}
+
+/* Sorts siblings in place, because a table whose order depends on memory would be another one. Returns the first. */
+static uint32_t sort_siblings(struct agg *a, uint32_t first)
+{
+	uint32_t run[32] = { 0 }, one, i;	/* run[i]: 0, or 2^i sorted nodes */
+
+	while ((one = first)) {
+		first = a->node[one].next;
+		a->node[one].next = 0;
+		for (i = 0; run[i]; i++) {
+			one = merge(a, run[i], one);
+			run[i] = 0;
+		}
+		run[i] = one;
+	}
+	for (i = 0; i < 32; i++)
+		first = merge(a, first, run[i]);
+	return first;
 }
 
 void agg_finish(struct agg *a)
 {
-	uint32_t *order = malloc((size_t)a->nnodes * sizeof(*order));
-
 	for (uint32_t i = a->nnodes; i-- > 1;) {
 		struct agg_node *n = &a->node[i], *up = &a->node[n->parent];
 
@@ -723,16 +752,12 @@ void agg_finish(struct agg *a)
 			up->calls += n->calls;
 		}
 	}
-	for (uint32_t i = 0; order && i + 1 < a->nnodes; i++)
-		order[i] = i + 1;
-	sorted = a;
-	if (order)
-		qsort(order, a->nnodes - 1, sizeof(*order), by_total);
-	for (uint32_t i = 0; i + 1 < a->nnodes; i++) {
-		struct agg_node *n = &a->node[order ? order[i] : i + 1], *up = &a->node[n->parent];
+	for (uint32_t i = 1; i < a->nnodes; i++) {
+		struct agg_node *up = &a->node[a->node[i].parent];
 
-		n->next = up->child;
-		up->child = (uint32_t)(n - a->node);
+		a->node[i].next = up->child;
+		up->child = i;
 	}
-	free(order);
+	for (uint32_t i = 0; i < a->nnodes; i++)
+		a->node[i].child = sort_siblings(a, a->node[i].child);
 }

@@ -261,12 +261,15 @@ static void make_columns(struct table_column *to, int is_wide)
 		to[i] = is_wide && wide[i].key ? wide[i] : columns[i];
 }
 
-static void put_row(struct table *t, const struct uft_diff *d, const struct row *r, double all)
+/* 0 or -ENOMEM. */
+static int put_row(struct table *t, const struct uft_diff *d, const struct row *r, double all)
 {
 	const struct agg_node *a = &d->side[0].node[r->node], *b = &d->side[1].node[r->node];
 	uint64_t na = d->nruns[0] ? d->nruns[0] : 1, nb = d->nruns[1] ? d->nruns[1] : 1;
 	char *path = path_of(&d->side[0], r->node, t->form == UFT_FORM_TEXT ? NAMES_MAX : 0);
 
+	if (!path)
+		return -ENOMEM;
 	table_row(t, (struct table_cell[NCOLUMNS]){
 		[COL_WORD] = CELL_NAME(word_of(d, r)), [COL_CHANGE] = CELL_NUMBER(r->change, 1),
 		[COL_SHARE] = CELL_NUMBER(all != 0 ? r->change / all : 0, all != 0),
@@ -278,9 +281,10 @@ static void put_row(struct table *t, const struct uft_diff *d, const struct row 
 		[COL_P99_A] = CELL_TIME(agg_rank(&d->side[0], a, 99), a->timed != 0),
 		[COL_P99_B] = CELL_TIME(agg_rank(&d->side[1], b, 99), b->timed != 0),
 		[COL_TOTAL_A] = CELL_TIME(a->total / na, a->timed != 0),
-		[COL_TOTAL_B] = CELL_TIME(b->total / nb, b->timed != 0), [COL_PATH] = CELL_NAME(path ? path : "?") },
+		[COL_TOTAL_B] = CELL_TIME(b->total / nb, b->timed != 0), [COL_PATH] = CELL_NAME(path) },
 			0);
 	free(path);
+	return 0;
 }
 
 static void put_summary(FILE *out, const struct uft_diff *d, double a, double b)
@@ -334,7 +338,7 @@ int uft_diff_print(struct uft_diff *d, FILE *out, const struct uft_report_opts *
 	double whole[2] = { 0, 0 };
 	size_t n, nhidden = 0;
 	struct row *row = make_rows(d, &n);
-	int ret;
+	int ret = 0, ended;
 
 	if (!row)
 		return -ENOMEM;
@@ -345,7 +349,7 @@ int uft_diff_print(struct uft_diff *d, FILE *out, const struct uft_report_opts *
 	if (o->form == UFT_FORM_TEXT)
 		put_summary(out, d, whole[0], whole[1]);
 	table_begin(&t, "diff");
-	for (size_t i = 0; i < n && !ferror(out); i++) {
+	for (size_t i = 0; i < n && !ferror(out) && !ret; i++) {
 		double most = whole[0] > whole[1] ? whole[0] : whole[1];
 
 		if ((o->limit && t.nrows >= o->limit) ||
@@ -353,10 +357,11 @@ int uft_diff_print(struct uft_diff *d, FILE *out, const struct uft_report_opts *
 			nhidden++;
 			continue;
 		}
-		put_row(&t, d, &row[i], whole[1] - whole[0]);
+		ret = put_row(&t, d, &row[i], whole[1] - whole[0]);
 	}
 	free(row);
-	ret = table_end(&t);
+	ended = table_end(&t);
+	ret = ret ? ret : ended;
 	if (!ret && o->form == UFT_FORM_TEXT)
 		put_notes(out, d, nhidden, o);
 	return ret;

@@ -22,6 +22,7 @@
 #include "symbol/array.h"
 #include "symbol/clean.h"
 #include "symbol/names.h"
+#include "symbol/text_file.h"
 
 #define CALLERS_DEPTH	64u	/* callers of callers that are kept */
 
@@ -541,11 +542,9 @@ static void add_note(void *ctx, const char *object, const char *why)
 {
 	struct source_notes *notes = ctx;
 
-	if (notes->f) {
-		fputs("# no source lines of ", notes->f);
-		uft_put_clean(notes->f, object);
-		fprintf(notes->f, ": %s\n", why);
-	}
+	fputs("# no source lines of ", notes->f);
+	uft_put_clean(notes->f, object);
+	fprintf(notes->f, ": %s\n", why);
 }
 
 /* @made: the tree that is shown; @whole gets the inlined functions before @made is made of it. */
@@ -556,12 +555,13 @@ static int make_shown(struct agg *whole, struct agg *made, enum uft_tree_view vi
 	int ret = 0;
 
 	notes->f = open_memstream(&notes->text, &notes->n);
+	if (!notes->f)
+		return -ENOMEM;
 	if (o->has_inlines)
 		ret = agg_find_inlined(whole, &source);
 	if (!ret && o->has_lines)
 		ret = agg_find_source(whole, o->has_inlines ? &silent : &source);
-	if (notes->f)
-		fclose(notes->f);
+	ret = text_file_close(notes->f, &notes->text) && !ret ? -ENOMEM : ret;
 	return ret || view == UFT_VIEW_TREE ? ret : make_view(made, whole, view, o->func);
 }
 

@@ -95,6 +95,8 @@ static struct dec_aside *dec_aside_slot(struct uft_stream *st, uint32_t slice, u
 
 	if (!st->aside)
 		st->aside = calloc(DEC_ASIDE, sizeof(*st->aside));
+	if (!st->aside)
+		dec_no_memory(st);
 	return st->aside ? &st->aside[h >> 52 & (DEC_ASIDE - 1)] : NULL;
 }
 
@@ -141,7 +143,7 @@ static void dec_exit_left(struct uft_stream *st, struct dec_task *t, struct uft_
  * Decodes a CALL record, which stands for a whole call that began at @start (ns). Calls that started later and ended
  * before it are its callees.
  */
-static void dec_call(struct dec_task *t, struct uft_event *e, uint64_t start)
+static void dec_call(struct uft_stream *st, struct dec_task *t, struct uft_event *e, uint64_t start)
 {
 	uint64_t child = 0;
 
@@ -156,6 +158,7 @@ static void dec_call(struct dec_task *t, struct uft_event *e, uint64_t start)
 			memmove(t->done, t->done + 512, 512 * sizeof(*t->done));
 			t->ndone = 512;
 		} else if (array_resize(t->done, cap)) {
+			dec_no_memory(st);
 			return;
 		} else {
 			t->cap_done = cap;
@@ -489,6 +492,7 @@ static char *dec_text(struct uft_stream *st, const uint8_t *p, uint32_t n)
 	char *text = malloc(n + 1u);
 
 	if (!text || array_reserve(st->mark, st->cap_mark, st->nmark + 1)) {
+		dec_no_memory(st);
 		free(text);
 		return NULL;
 	}
@@ -575,7 +579,8 @@ static int dec_slow(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 	case UFT_REC_CALL:
 		e->flags = UFT_EVF_CALL;
 		e->sym = dec_sym(st, t->image, id);
-		dec_call(t, e, uft_clock_ns(&st->clock, clock - (wire_word(p + 8) < clock ? wire_word(p + 8) : clock)));
+		dec_call(st, t, e,
+			 uft_clock_ns(&st->clock, clock - (wire_word(p + 8) < clock ? wire_word(p + 8) : clock)));
 		r->cur.p += 16;
 		return 1;
 	case UFT_REC_EXIT_LEFT:

@@ -147,6 +147,12 @@ struct uft_stream {
  */
 struct dec_outer { uint32_t slice, tid, outer, order; };
 
+/* Notes that memory was refused for something of the recording (rd_no_memory()). Returns -ENOMEM. */
+static inline int dec_no_memory(struct uft_stream *st)
+{
+	return rd_no_memory(st->file);
+}
+
 int dec_outer_add(struct uft_stream *st, uint32_t slice_number, uint32_t tid, uint32_t outer);	/* 0, -ENOMEM */
 void dec_outer_keep(struct uft_stream *st, const struct dec_task *t);	/* makes the task's numbers the newest ones */
 /* Renames the task @tid of the process @pid, the session's numbers. @comm lives as long as the stream. */
@@ -155,7 +161,7 @@ struct dec_task *dec_task_get(struct uft_stream *st, uint32_t slice_number, stru
 			      const struct rd_slice *slice, uint32_t pid, uint32_t tid);
 const struct uft_image *dec_task_image(const struct uft_task *t);	/* NULL: not known */
 void dec_tasks_free(struct uft_stream *st);
-int dec_task_grow(struct uft_stream *st, struct dec_task *t);	/* room for one more frame; 0 or -ENOMEM */
+int dec_task_grow(struct uft_stream *st, struct dec_task *t);	/* room for one more frame; 0, -EDQUOT, -ENOMEM */
 int dec_images_alloc(struct uft_stream *st);
 void dec_images_free(struct uft_stream *st);
 /* Makes the caches empty ones without cost, and frees the former ones. Real caches are made with the first symbol. */

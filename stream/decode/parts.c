@@ -213,6 +213,7 @@ void uft_parts_close(struct uft_part *part, size_t n, int is_restart)
 
 	for (size_t i = 1; i < n; i++) {
 		st->file->is_changed |= part[i].st->file->is_changed;
+		st->file->is_partial |= uft_stream_check_file(part[i].st, NULL) == -ENOMEM;
 		uft_stream_close(part[i].st);
 	}
 	st->limit = 0;

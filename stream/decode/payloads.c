@@ -26,9 +26,10 @@ uint8_t *dec_payload(struct uft_stream *st, const void *from, uint32_t n)
 	uint8_t *to;
 
 	if (!c || c->used + bytes > CHUNK_BYTES) {
-		c = malloc(sizeof(*c));
-		if (!c || bytes > CHUNK_BYTES) {
-			free(c);
+		c = bytes <= CHUNK_BYTES ? malloc(sizeof(*c)) : NULL;
+		if (!c) {
+			if (bytes <= CHUNK_BYTES)
+				dec_no_memory(st);
 			return NULL;
 		}
 		c->next = st->chunk;

@@ -185,7 +185,7 @@ static void scan_lost_without_ring(const struct uft_stream *st, struct scan *s)
 }
 
 /* Counts tasks with records; a task that went through an exec counts once. */
-static uint32_t scan_tasks(const struct uft_stream *st)
+static uint32_t scan_tasks(struct uft_stream *st)
 {
 	uint64_t *key = malloc((st->ntask + 1) * sizeof(*key));
 	uint32_t n = 0, different = 0;
@@ -193,6 +193,8 @@ static uint32_t scan_tasks(const struct uft_stream *st)
 	for (uint32_t i = 0; key && i < st->ntask; i++)
 		if (st->task[i]->has_events)
 			key[n++] = st->task[i]->pub.pid | (uint64_t)st->task[i]->pub.tid << 32;
+	if (!key)
+		dec_no_memory(st);
 	SORT_NUMBERS(key, n);
 	for (uint32_t i = 0; i < n; i++)
 		different += !i || key[i] != key[i - 1];
@@ -239,6 +241,8 @@ void scan_info(struct uft_stream *st)
 	struct cur_pool pool = { .file = f };
 	double overwritten = 0;
 
+	if (st->nring && !ring)
+		dec_no_memory(st);
 	for (uint32_t i = 0; ring && i < st->nring; i++) {
 		const struct dec_ring *from = &st->ring[i];
 		struct cursor *one = &ring[i].cur;

@@ -281,7 +281,7 @@ static void put_table(struct wire *w, const struct uft_index *ix, const struct u
 
 static int get_table(struct uft_index *ix, const uint8_t *p, size_t n)
 {
-	struct wire_in in = {p, p + n, 0};
+	struct wire_in in = {.p = p, .end = p + n};
 	struct uft_info *i = &ix->info;
 
 	ix->first_ns = wire_get_u(&in);
@@ -706,7 +706,7 @@ int uft_stream_seek(struct uft_stream *st, const struct uft_index *ix, size_t po
 	if (!ret && wire_sum(bytes, p->bytes) != p->sum)
 		ret = -EBADMSG;
 	if (!ret) {
-		struct wire_in in = {bytes, bytes + p->bytes, 0};
+		struct wire_in in = {.p = bytes, .end = bytes + p->bytes};
 
 		ret = get_point(&in, st, task, ix->ntask);
 	}

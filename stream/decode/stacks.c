@@ -45,9 +45,11 @@ static uint64_t offset_in(const struct uft_image *img, uint64_t addr, uint64_t c
 	return fn ? addr - m->bias - fn->addr : 0;
 }
 
-/* Counts a stack that found no place. */
-static const struct uft_stack *miss(struct uft_stream *st)
+/* Counts a stack that found no place. @is_full: for the bound, not for lack of memory. */
+static const struct uft_stack *miss(struct uft_stream *st, int is_full)
 {
+	if (!is_full)
+		dec_no_memory(st);
 	st->missed_stacks++;
 	return &none;
 }
@@ -110,12 +112,14 @@ const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image
 			  (!image->has_overlaps || is_of_then(st, image, st->stack[i], clock)));
 	if (found != HASH_NONE)
 		return &st->stack[found]->pub;
-	if (st->nstack == UFT_STREAM_STACKS || array_reserve(st->stack, st->stack_cap, st->nstack + 1) ||
+	if (st->nstack == UFT_STREAM_STACKS)
+		return miss(st, 1);
+	if (array_reserve(st->stack, st->stack_cap, st->nstack + 1) ||
 	    hash_index_reserve(&st->stack_by, st->nstack + 1))
-		return miss(st);
+		return miss(st, 0);
 	s = malloc(sizeof(*s) + n * sizeof(s->pub.frame[0]));
 	if (!s)
-		return miss(st);
+		return miss(st, 0);
 	s->image = image->img->id;
 	s->pub.n = n;
 	memcpy(&s->id, p, 8);

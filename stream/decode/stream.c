@@ -22,7 +22,7 @@ static int open_stream(const char *path, const struct rd_file *like, const struc
 
 	*out = NULL;
 	if (!st)
-		return uft_fail(err, -ENOMEM, "out of memory");
+		return uft_fail(err, -ENOMEM, "%s: not enough memory to read it", path);
 	ret = rd_open(path, like, &st->file, err);
 	if (ret)
 		goto free_stream;
@@ -50,7 +50,8 @@ static int open_stream(const char *path, const struct rd_file *like, const struc
 	if (!ret)
 		ret = mrg_init(st);
 	if (ret) {
-		uft_fail(err, ret, "%s: %s", path, strerror(-ret));
+		uft_fail(err, ret, "%s: %s", st->file->path,
+			 ret == -ENOMEM ? "not enough memory to read it" : strerror(-ret));
 		goto free_stream;
 	}
 	*out = st;
@@ -113,7 +114,11 @@ const struct uft_info *uft_stream_info(struct uft_stream *st)
 
 int uft_stream_check_file(const struct uft_stream *st, struct uft_error *err)
 {
-	return rd_check_file(st->file, err);
+	int ret = rd_check_file(st->file, err);
+
+	if (!ret && uft_resolver_is_partial(st->resolver))
+		ret = uft_fail(err, -ENOMEM, "%s: not enough memory for its names", st->file->path);
+	return ret;
 }
 
 struct uft_extent uft_stream_extent(const struct uft_stream *st)
@@ -129,8 +134,10 @@ uint32_t uft_stream_tracer(const struct uft_stream *st)
 size_t uft_stream_tasks(struct uft_stream *st, const struct uft_task **out)
 {
 	*out = NULL;
-	if (array_resize(st->task_copy, st->ntask))
+	if (array_resize(st->task_copy, st->ntask)) {
+		dec_no_memory(st);
 		return 0;
+	}
 	for (uint32_t i = 0; i < st->ntask; i++)
 		st->task_copy[i] = st->task[i]->pub;
 	*out = st->task_copy;

@@ -101,14 +101,17 @@ struct dec_share { uint32_t tasks, frames; };
 /* Returns the slice's share so far; NULL: there is plenty for all. */
 static struct dec_share *share_of(struct uft_stream *st, uint32_t slice)
 {
-	if (!st->share && (st->ntask >= SHARE_FROM || st->frames >= SHARE_FROM * 1024ull) &&
-	    (st->share = calloc(SHARES, sizeof(*st->share))))
-		for (uint32_t i = 0; i < st->ntask; i++) {
+	if (!st->share && (st->ntask >= SHARE_FROM || st->frames >= SHARE_FROM * 1024ull)) {
+		st->share = calloc(SHARES, sizeof(*st->share));
+		if (!st->share)
+			dec_no_memory(st);
+		for (uint32_t i = 0; st->share && i < st->ntask; i++) {
 			struct dec_share *s = &st->share[st->task[i]->slice % SHARES];
 
 			s->tasks++;
 			s->frames += st->task[i]->cap;
 		}
+	}
 	return st->share ? &st->share[slice % SHARES] : NULL;
 }
 
@@ -225,12 +228,14 @@ struct dec_task *dec_task_get(struct uft_stream *st, uint32_t slice_number, stru
 	if (share /* GUARD(task_share, 0) */ && tid != DEC_REST && share->tasks >= SHARE_TASKS &&
 	    share->tasks >= DEC_TASKS - st->ntask)
 		return dec_task_get(st, slice_number, image, slice, DEC_REST, DEC_REST);
-	if (st->ntask >= DEC_TASKS || array_reserve(st->task, st->cap_task, st->ntask + 1) ||
-	    hash_index_reserve(&st->by_tid, st->ntask + 1) || grow_chains(st))
+	if (st->ntask >= DEC_TASKS)
 		return st->last_task;
-	t = calloc(1, sizeof(*t));
-	if (!t)
+	t = array_reserve(st->task, st->cap_task, st->ntask + 1) || hash_index_reserve(&st->by_tid, st->ntask + 1) ||
+	    grow_chains(st) ? NULL : calloc(1, sizeof(*t));
+	if (!t) {
+		dec_no_memory(st);
 		return st->last_task;
+	}
 	t->pub.own_tid = tid;
 	t->pub.own_pid = pid;
 	t->slice = slice_number;
@@ -258,9 +263,9 @@ int dec_task_grow(struct uft_stream *st, struct dec_task *t)
 
 	if (st->frames + more > DEC_FRAMES ||
 	    (share && share->frames + more > SHARE_FRAMES && share->frames + more > DEC_FRAMES - st->frames))
-		return -ENOMEM;
+		return -EDQUOT;
 	if (array_resize(t->stack, cap))
-		return -ENOMEM;
+		return dec_no_memory(st);
 	st->frames += more;
 	if (share)
 		share->frames += more;

@@ -48,7 +48,7 @@ static int cur_room(struct cursor *c, uint32_t n)
 	}
 	buf = realloc(c->buf, n);
 	if (!buf)
-		return -1;
+		return rd_no_memory(pool->file);
 	pool->bytes += n - c->cap;
 	c->buf = buf;
 	c->cap = n;

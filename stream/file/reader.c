@@ -11,6 +11,10 @@
  * bytes than at open, or another head where a good one was. Other bytes in a payload are a change if the file was
  * written since, and its recorder cannot have done that: a recorder appends, and not behind an END. A changed file
  * gives no more data, and uft_stream_check_file() says so. Data that was read before is the recording's, by its sum.
+ *
+ * Memory that is refused for something of the file is no damage of it, and no reason to show less: rd_no_memory() notes
+ * it wherever it happens, reading goes on without that thing, and uft_stream_check_file() says so at the end. Memory
+ * for what only makes reading faster is not noted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,8 +35,12 @@ void *rd_push(struct rd_file *f, void *array, size_t *n, size_t *cap, size_t siz
 {
 	char *p;
 
-	if (f->budget < size || (*n == *cap && array_grow(array, size, cap, sizeof(*cap), *n + 1, 0)))
+	if (f->budget < size)
 		return NULL;
+	if (*n == *cap && array_grow(array, size, cap, sizeof(*cap), *n + 1, 0)) {
+		rd_no_memory(f);
+		return NULL;
+	}
 	f->budget -= size;
 	memcpy(&p, array, sizeof(p));
 	p += (*n)++ * size;
@@ -88,7 +96,7 @@ int rd_load(struct rd_file *f, struct rd_block *b, uint8_t *to)
 		return 0;
 	}
 	if (b->flags & UFT_BLOCK_PACKED && !f->pack && !(f->pack = pack_new()))
-		return -ENOMEM;
+		return rd_no_memory(f);
 	if (f->is_changed)
 		return -ESTALE;
 	if (!b->is_damaged && !wire_read_at(f->fd, stored, b->stored, b->offset) &&
@@ -294,9 +302,11 @@ static int rd_import(struct rd_file *f, const char *path, struct uft_error *err)
 
 int rd_check_file(const struct rd_file *f, struct uft_error *err)
 {
-	if (!f->is_changed)
-		return 0;
-	return uft_fail(err, -ESTALE, WIRE_CHANGED, f->path);
+	if (f->is_changed)
+		return uft_fail(err, -ESTALE, WIRE_CHANGED, f->path);
+	if (f->is_partial) /* GUARD(reader_partial) */
+		return uft_fail(err, -ENOMEM, "%s: not enough memory to read it", f->path);
+	return 0;
 }
 
 static int rd_open_file(struct rd_file *f, const char *path, struct uft_error *err)
@@ -344,10 +354,10 @@ int rd_open(const char *path, const struct rd_file *like, struct rd_file **out, 
 	int ret;
 
 	if (!f)
-		return uft_fail(err, -ENOMEM, "out of memory");
+		return uft_fail(err, -ENOMEM, "%s: not enough memory to read it", path);
 	f->fd = -1;
 	f->path = strdup(like ? like->path : path);
-	ret = f->path ? rd_open_file(f, path, err) : uft_fail(err, -ENOMEM, "out of memory");
+	ret = f->path ? rd_open_file(f, path, err) : uft_fail(err, -ENOMEM, "%s: not enough memory to read it", path);
 	if (ret)
 		goto close_file;
 	f->stored = calloc(1, UFT_BLOCK_MAX + PACK_SLACK);
@@ -368,8 +378,9 @@ int rd_open(const char *path, const struct rd_file *like, struct rd_file **out, 
 		ret = uft_fail(err, -EBADMSG, "%s: its header makes no sense", path);
 	else if (!ret)
 		ret = rd_meta_build(f);
+	ret = ret ? ret : rd_check_file(f, err);
 	if (ret == -ENOMEM)
-		uft_fail(err, ret, "%s: out of memory", path);
+		uft_fail(err, ret, "%s: not enough memory to read it", f->path);
 	if (ret)
 		goto close_file;
 	if (f->nblock)

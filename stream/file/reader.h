@@ -8,6 +8,7 @@
 #ifndef UFT_STREAM_READER_H
 #define UFT_STREAM_READER_H
 
+#include <errno.h>
 #include <sys/stat.h>
 #include <zstd.h>
 
@@ -54,6 +55,7 @@ struct rd_file {
 	char *path;			/* in messages */
 	uint64_t dev, ino, size, mtime_ns; /* of the file when it was opened */
 	int is_changed;			/* since then it was cut off or overwritten: no more data can be had */
+	int is_partial;			/* memory was refused, so something of the file is left out */
 	uint32_t uid;
 	struct uft_file_header head;
 	int has_head, is_complete;
@@ -100,10 +102,22 @@ int rd_head_ok(const struct uft_file_block *b);	/* 1: its fields are in bounds a
 uint64_t rd_resync(struct rd_file *f, uint64_t from);
 /*
  * Reads and unpacks a block's payload into @to (raw bytes). 0, or -EBADMSG: damaged, counted once; -ESTALE: the file
- * has changed.
+ * has changed; -ENOMEM.
  */
 int rd_load(struct rd_file *f, struct rd_block *b, uint8_t *to);
-/* 0, or -ESTALE and a sentence: somebody has cut off or overwritten the file while it was read. */
+/*
+ * Notes that memory was refused for something that the file has. The caller goes on without it, and rd_check_file()
+ * tells. Returns -ENOMEM.
+ */
+static inline int rd_no_memory(struct rd_file *f)
+{
+	f->is_partial = 1;
+	return -ENOMEM;
+}
+/*
+ * 0, or a sentence and -ESTALE: somebody has cut off or overwritten the file while it was read; or -ENOMEM: see
+ * rd_no_memory().
+ */
 int rd_check_file(const struct rd_file *f, struct uft_error *err);
 
 static inline uint64_t rd_mtime_ns(const struct stat *st)

@@ -4,7 +4,8 @@
  *
  * Collects payloads as they come. A later description of a thing replaces an earlier one, so images are built after the
  * last block. A payload that makes no sense counts as damage; what it added before its error stays. Allocations are
- * charged to the file's budget, so that a small file cannot ask for much memory.
+ * charged to the file's budget, so that a small file cannot ask for much memory: a payload beyond it counts as damage,
+ * too. If the system refuses memory, the file is not to blame, and cannot be read (rd_no_memory()).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -50,7 +51,7 @@ struct rd_meta {
 static int rm_charge(struct rd_file *f, uint64_t n)
 {
 	if (f->budget < n)
-		return -ENOMEM;
+		return -EDQUOT;
 	f->budget -= n;
 	return 0;
 }
@@ -154,6 +155,7 @@ static struct rm_object *rm_new_object(struct rd_file *f, uint32_t number, const
 	o->obj = uft_object_make(path, build_id, (uint32_t)nid);
 	if (!o->obj) {
 		f->meta->nobject--;
+		rd_no_memory(f);
 		return NULL;
 	}
 	return o;
@@ -228,7 +230,9 @@ static int rm_sites(struct rd_file *f, struct wire_in *in)
 	if (in->bad || s.count > (uint64_t)(in->end - in->p) / 2 || rm_charge(f, s.count * 32ull))
 		return -EBADMSG;
 	s.addr = calloc(s.count ? 2 * (size_t)s.count : 1, sizeof(*s.addr));
-	slot = s.addr ? RM_PUSH(f, sites) : NULL;
+	if (!s.addr)
+		return rd_no_memory(f);
+	slot = RM_PUSH(f, sites);
 	if (!slot) {
 		free(s.addr);
 		return -EBADMSG;
@@ -427,7 +431,7 @@ static int rm_end(struct rd_file *f, struct wire_in *in)
 
 int rd_meta_block(struct rd_file *f, unsigned type, const uint8_t *p, size_t n)
 {
-	struct wire_in in = { p, p + n, 0 };
+	struct wire_in in = { .p = p, .end = p + n };
 	int ret = 0;
 
 	if (!f->meta)
@@ -453,7 +457,9 @@ int rd_meta_block(struct rd_file *f, unsigned type, const uint8_t *p, size_t n)
 	case UFT_BLOCK_RESCUED: ret = rm_rescued(f, &in); break;
 	case UFT_BLOCK_END: ret = rm_end(f, &in); break;
 	}
-	if (ret)		/* hostile, or beyond the memory budget: counts as damage */
+	if (ret == -ENOMEM || in.no_memory)
+		return rd_no_memory(f);
+	if (ret)		/* hostile, or beyond the file's budget: counts as damage */
 		f->damaged += n;
 	return 0;
 }
@@ -486,22 +492,29 @@ static void rm_sort(void *p, size_t n, size_t size, int (*compare)(const void *,
 		qsort(p, n, size, compare);
 }
 
-/* Takes names from the object's file if it is unchanged, because the recording ended before they were written. */
-static void rm_names_from_file(struct rd_file *f, struct rm_object *o, struct recorded_files *files)
+/*
+ * Takes names from the object's file if it is unchanged, because the recording ended before they were written. 0 or
+ * -ENOMEM.
+ */
+static int rm_names_from_file(struct rd_file *f, struct rm_object *o, struct recorded_files *files)
 {
 	struct uft_object *real;
+	int ret;
 
 	if (o->nfuncs || !(o->is_traced || f->head.tracer == UFT_TRACER_FUNCTION))
-		return;
-	if (recorded_open(files, o->obj, &real))
-		return;
-	if (uft_object_names(real, NULL)) {
+		return 0;
+	ret = recorded_open(files, o->obj, &real);
+	if (ret)
+		return ret == -ENOMEM ? ret : 0;
+	ret = uft_object_names(real, NULL);
+	if (ret) {
 		uft_object_put(real);
-		return;
+		return ret == -ENOMEM ? ret : 0;
 	}
 	recorded_keep(files, real);
 	uft_object_put(o->obj);
 	o->obj = real;
+	return 0;
 }
 
 /* Joins the SITES of [from, to). Missing blocks leave zeroes, up to a bound. */
@@ -711,7 +724,8 @@ int rd_meta_build(struct rd_file *f)
 	if (!meta)
 		return -ENOMEM;
 	for (size_t i = 0; i < meta->nobject; i++)
-		rm_names_from_file(f, &meta->object[i], &files);
+		if (rm_names_from_file(f, &meta->object[i], &files))
+			return -ENOMEM;
 	f->nobjects = (uint32_t)meta->nobject;
 	for (size_t i = 0; i < meta->nobject; i++)
 		f->nfuncs += (uint32_t)meta->object[i].obj->nfunc;

@@ -423,7 +423,7 @@ static int open_source(struct pack *p, struct source *s, const uint8_t *packed, 
 	uint32_t nbelow, ncode, nmore, nbits;
 	uint64_t arrays;
 
-	*in = (struct wire_in){ packed, packed + stored, 0 };
+	*in = (struct wire_in){ .p = packed, .end = packed + stored };
 	if (wire_get_u(in) != UFT_PACK_VERSION)
 		return -EBADMSG;
 	s->code_kind = wire_get_u32(in);

@@ -115,9 +115,13 @@ char *wire_get_text(struct wire_in *in)
 	const uint8_t *p;
 	size_t n = wire_get_bytes(in, &p);
 
+	char *s;
+
 	if (in->bad || memchr(p, 0, n))
 		return NULL;
-	return strndup((const char *)p, n);
+	s = strndup((const char *)p, n);
+	in->no_memory |= !s;
+	return s;
 }
 
 char *wire_get_str(struct wire_in *in)
@@ -129,6 +133,7 @@ char *wire_get_str(struct wire_in *in)
 	if (in->bad)
 		return NULL;
 	s = malloc(n + 1);
+	in->no_memory |= !s;
 	if (!s)
 		return NULL;
 	/* Replaces control characters: names from a hostile file are printed on terminals and in line based formats. */

@@ -27,6 +27,7 @@ void wire_free(struct wire *w);
 struct wire_in {		/* a cursor over hostile bytes */
 	const uint8_t *p, *end;
 	int bad;		/* read beyond the end, or a malformed number */
+	int no_memory;		/* wire_get_str() or wire_get_text() returned NULL for lack of memory */
 };
 
 uint64_t wire_get_u(struct wire_in *in);

@@ -37,7 +37,7 @@ static void test_varints(void **state)
 	wire_put_str(&w, "a\nb");
 	wire_put_str(&w, NULL);
 	assert_int_equal(w.err, 0);
-	in = (struct wire_in){ w.p, w.p + w.n, 0 };
+	in = (struct wire_in){ .p = w.p, .end = w.p + w.n };
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		assert_true(wire_get_u(&in) == values[i]);
 		assert_true(wire_get_s(&in) == (int64_t)values[i]);
@@ -59,13 +59,13 @@ static void test_varints_hostile(void **state)
 {
 	static const uint8_t endless[12] = { 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255 };
 	static const uint8_t long_string[3] = { 0xff, 0x7f, 'x' };
-	struct wire_in in = { endless, endless + sizeof(endless), 0 };
+	struct wire_in in = { .p = endless, .end = endless + sizeof(endless) };
 	const uint8_t *p;
 
 	(void)state;
 	wire_get_u(&in);
 	assert_true(in.bad);
-	in = (struct wire_in){ long_string, long_string + 3, 0 };
+	in = (struct wire_in){ .p = long_string, .end = long_string + 3 };
 	assert_int_equal(wire_get_bytes(&in, &p), 0);
 	assert_true(in.bad);
 	assert_null(wire_get_str(&in));
