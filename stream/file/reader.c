@@ -8,9 +8,11 @@
  *
  * A file may be cut off or overwritten while it is read. All reading of blocks goes through rd_scan() and rd_load(), so
  * bytes that cannot be had are noticed there, and tell a changed file from one that was damaged before: it has less
- * bytes than at open, or another head where a good one was. Other bytes in a payload are a change if the file was
- * written since, and its recorder cannot have done that: a recorder appends, and not behind an END. A changed file
- * gives no more data, and uft_stream_check_file() says so. Data that was read before is the recording's, by its sum.
+ * bytes than at open, or another head where a good one was. Other bytes in a payload are a change if they were good
+ * when they were read before, or if the file was written since, and its recorder cannot have done that: a recorder
+ * appends, and not behind an END. In a recording that grows, a payload that was bad at the first look is damage. A
+ * changed file gives no more data, and uft_stream_check_file() says so. Data that was read before is the recording's,
+ * by its sum.
  *
  * Memory that is refused for something of the file is no damage of it, and no reason to show less: rd_no_memory() notes
  * it wherever it happens, reading goes on without that thing, and uft_stream_check_file() says so at the end. Memory
@@ -84,6 +86,7 @@ static void rd_check_block(struct rd_file *f, const struct rd_block *b)
 	/* GUARD(reader_changed) */
 	f->is_changed |= wire_read_at(f->fd, &head, sizeof(head), b->offset - sizeof(head)) || !rd_head_ok(&head) ||
 			 head.payload_sum != b->payload_sum || head.stored != b->stored;
+	f->is_changed |= b->is_read; /* GUARD(reader_reread) */
 	f->is_changed |= rd_is_other(f); /* GUARD(reader_changed) */
 }
 
@@ -100,12 +103,12 @@ int rd_load(struct rd_file *f, struct rd_block *b, uint8_t *to)
 	if (f->is_changed)
 		return -ESTALE;
 	if (!b->is_damaged && !wire_read_at(f->fd, stored, b->stored, b->offset) &&
-	    wire_sum(stored, b->stored) == b->payload_sum) {
-		if (stored == to)
-			return 0;
-		if (b->flags & UFT_BLOCK_PACKED ? !pack_decode(f->pack, stored, b->stored, to, b->raw) :
-		    ZSTD_decompressDCtx(f->zstd, to, b->raw, stored, b->stored) == b->raw)
-			return 0;
+	    wire_sum(stored, b->stored) == b->payload_sum &&
+	    (stored == to ||
+	     (b->flags & UFT_BLOCK_PACKED ? !pack_decode(f->pack, stored, b->stored, to, b->raw) :
+	      ZSTD_decompressDCtx(f->zstd, to, b->raw, stored, b->stored) == b->raw))) {
+		b->is_read = 1;
+		return 0;
 	}
 	if (!b->is_damaged) {
 		f->damaged += sizeof(struct uft_file_block) + b->stored;
@@ -192,7 +195,8 @@ static struct rd_block *rd_known(const struct rd_file *f, const struct rd_file *
 	for (size_t i = 0; known && i < like->nblock; i++) {
 		const struct rd_block *b = &like->block[i];
 
-		known[b->order] = (struct rd_block){	/* all but is_damaged, which @like's reader may be writing */
+		/* All but is_damaged and is_read, which @like's reader may be writing. */
+		known[b->order] = (struct rd_block){
 			.offset = b->offset, .position = b->position, .clock = b->clock, .payload_sum = b->payload_sum,
 			.stored = b->stored, .raw = b->raw, .slice = b->slice, .ring = b->ring, .order = b->order,
 			.flags = b->flags,

@@ -25,7 +25,8 @@ struct rd_block {			/* a RING block that has a valid head */
 	uint32_t slice, ring;
 	uint32_t order;
 	uint16_t flags;
-	uint16_t is_damaged;		/* and counted */
+	uint8_t is_damaged;		/* and counted */
+	uint8_t is_read;		/* its payload was what its head says */
 	const uint8_t *mem;		/* buffer.c: the bytes in memory; NULL: in the file */
 };
 

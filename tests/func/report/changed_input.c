@@ -3,7 +3,8 @@
  * changed_input.c - loaded into uft: at its CHANGE_AT-th read of a recording this changes the recording
  *
  * CHANGE_FILE: the recording. CHANGE_HOW: cut (half of it stays), empty, over (its second half is overwritten), touch
- * (only its time changes), append (the rest of CHANGE_WHOLE comes, as of a recorder). CHANGE_COUNT: a file that gets the
+ * (only its time changes), append (the rest of CHANGE_WHOLE comes, as of a recorder), grow (the same, and a byte of the
+ * payload of each RING block behind the middle changes). CHANGE_COUNT: a file that gets the
  * number of reads.
  */
 #ifndef _GNU_SOURCE
@@ -18,6 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "stream/wire/uft_file.h"
+
 static atomic_long reads;
 
 static void copy_rest(int to, off_t at)
@@ -31,6 +34,25 @@ static void copy_rest(int to, off_t at)
 		if (pwrite(to, part, (size_t)n, at) != n)
 			abort();
 	close(from);
+}
+
+/* Of blocks up to @end. 0, or 1: there is none. */
+static int spoil_payloads(int fd, off_t end)
+{
+	ssize_t (*next)(int, void *, size_t, off_t) = dlsym(RTLD_NEXT, "pread64");
+	struct uft_file_block head;
+	int n = 0;
+
+	for (off_t at = end / 2 & ~7; next(fd, &head, sizeof(head), at) == sizeof(head) && at < end; at += 8) {
+		off_t middle = at + (off_t)sizeof(head) + head.stored / 2;
+		char byte;
+
+		if (head.magic != UFT_BLOCK_MAGIC || head.type != UFT_BLOCK_RING || next(fd, &byte, 1, middle) != 1)
+			continue;
+		byte ^= 1;
+		n += pwrite(fd, &byte, 1, middle) == 1;
+	}
+	return !n;
 }
 
 static void change(const char *path)
@@ -49,6 +71,10 @@ static void change(const char *path)
 		is_bad = futimens(fd, NULL);
 	else if (!strcmp(how, "append"))
 		copy_rest(fd, st.st_size);
+	if (!strcmp(how, "grow")) {
+		copy_rest(fd, st.st_size);
+		is_bad = spoil_payloads(fd, st.st_size);
+	}
 	for (off_t at = st.st_size / 2; !strcmp(how, "over") && at + (off_t)sizeof(junk) <= st.st_size; at += sizeof(junk))
 		is_bad |= pwrite(fd, junk, sizeof(junk), at) != sizeof(junk);
 	if (is_bad)

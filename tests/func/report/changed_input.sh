@@ -99,6 +99,25 @@ changes
 for command in 'report t.uft' 'report --tree t.uft' 'stat t.uft' 'export -o x.json t.uft'; do
 	grows
 done
+# Its recorder continues it, and somebody overwrites what it has: a change if it was good before, and damage that is counted if not.
+original=part.uft command='report t.uft'
+ask 0 none
+cp out out.alone
+reads=$(cat count)
+seen=0
+for part in 1 2 3 4 5 6 7; do
+	ask $((1 + reads * part / 8)) grow
+	check
+	if [ "$status" -ne 0 ]; then
+		seen=1
+		expect_err "$sentence"
+		expect_err_lines 1
+	elif ! cmp -s out out.alone; then
+		grep -q '^# missing: .*damaged' out || { fail "$command: grow: no word of what is missing"; show; }
+	fi
+done
+check
+[ "$seen" -gt 0 ] || fail "$command: grow: no run noticed the change"
 
 # A recording that report follows. It has printed what there is by its second look, and looks again.
 cp -p part.uft t.uft
