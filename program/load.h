@@ -53,6 +53,12 @@ static inline const uint8_t *load_dynamic(unsigned load, uint32_t at, const stru
 	return r->payload + from;
 }
 
+/* @mask: of @bytes, a bit for each CPU. */
+static inline int load_is_in_cpus(const uint8_t *mask, uint32_t bytes, uint64_t cpu)
+{
+	return cpu < 8ull * bytes && mask[cpu / 8] >> cpu % 8 & 1;
+}
+
 /* @list: @bytes of numbers of threads and processes. */
 static inline int load_is_task_in(const uint8_t *list, uint32_t bytes, const struct uft_record *r)
 {

@@ -48,8 +48,8 @@ static uint32_t steps_of(const struct uft_step *s)
 	uint32_t n;
 
 	if (s->op <= UFT_STEP_BITS)
-		return load <= UFT_LOAD_S64 || load == UFT_LOAD_TID;
-	if (s->op == UFT_STEP_IN_TASKS)
+		return UFT_LOAD_IS_NUMBER(load);
+	if (s->op == UFT_STEP_IN_TASKS || (s->op == UFT_STEP_IN_CPUS && load == UFT_LOAD_CPU))
 		return 1;
 	if (s->op != UFT_STEP_TEXT || load == UFT_LOAD_COMM)
 		return 0;
@@ -63,11 +63,12 @@ static uint32_t steps_of(const struct uft_step *s)
 
 static void make_number(const struct uft_step *s, unsigned load, struct uft_quick_step *q)
 {
-	unsigned bytes = load == UFT_LOAD_TID ? 4 : 1u << (load & 3);
+	int is_of_thread = load > UFT_LOAD_S64;
+	unsigned bytes = is_of_thread ? 4 : 1u << (load & 3);
 
-	q->size = load == UFT_LOAD_TID ? UFT_QUICK_TID : (uint8_t)bytes;
+	q->size = load == UFT_LOAD_TID ? UFT_QUICK_TID : load == UFT_LOAD_CPU ? UFT_QUICK_CPU : (uint8_t)bytes;
 	q->shift = (uint8_t)(64 - 8 * bytes);
-	q->mask = load & 4 || bytes == 8 || load == UFT_LOAD_TID ? UINT64_MAX : (1ull << 8 * bytes) - 1;
+	q->mask = load & 4 || bytes == 8 || is_of_thread ? UINT64_MAX : (1ull << 8 * bytes) - 1;
 	if (!range_of(s, q))
 		q->yes = q->no;
 }
@@ -100,7 +101,9 @@ static uint32_t bytes_needed(const struct uft_step *s, unsigned load)
 {
 	if (load == UFT_LOAD_BYTES)
 		return s->at + UFT_STEP_FIELD(s->value) ? s->at + UFT_STEP_FIELD(s->value) : 1;
-	return load == UFT_LOAD_TID ? 0 : s->at + (load <= UFT_LOAD_S64 ? 1u << (load & 3) : 4);
+	if (load == UFT_LOAD_TID || load == UFT_LOAD_CPU)
+		return 0;
+	return s->at + (load <= UFT_LOAD_S64 ? 1u << (load & 3) : 4);
 }
 
 static void make(const struct uft_program *p, const struct uft_step *s, struct uft_quick_step *q, uint32_t n,
@@ -112,13 +115,14 @@ static void make(const struct uft_program *p, const struct uft_step *s, struct u
 		 deep = load > UFT_LOAD_S64 && load != UFT_LOAD_BYTES ? UFT_QUICK_DEEP : 0;
 
 	q->at = s->at;
-	if (UFT_LOAD_IS_NUMBER(load) && s->op != UFT_STEP_IN_TASKS) {
+	if (s->op <= UFT_STEP_BITS) {
 		make_number(s, load, q);
 	} else if (load == UFT_LOAD_BYTES) {
 		make_parts(s, constant, q, n, first);
 	} else {
-		q->size = s->op == UFT_STEP_IN_TASKS ? UFT_QUICK_TASKS : load == UFT_LOAD_DATA_LOC ?
-			UFT_QUICK_DATA_LOC : UFT_QUICK_REL_LOC;
+		q->size = s->op == UFT_STEP_IN_TASKS ? UFT_QUICK_TASKS : s->op == UFT_STEP_IN_CPUS ? UFT_QUICK_CPUS :
+			UFT_QUICK_TEXT;
+		q->mask = load == UFT_LOAD_DATA_LOC ? 0u - 8 : s->at + 4u;
 		q->from = (uint64_t)(constant - (const uint8_t *)base);
 		q->span = UFT_STEP_BYTES(s->value);
 	}

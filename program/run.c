@@ -27,12 +27,10 @@ static int ask(const struct uft_program *p, const struct uft_step *s, unsigned l
 {
 	const uint8_t *constant = uft_program_constants(p) + UFT_STEP_OFFSET(s->value), *bytes;
 	uint32_t nconstant = UFT_STEP_BYTES(s->value), n;
-	uint64_t v;
 
 	switch (s->op) {
 	case UFT_STEP_IN_CPUS:
-		v = (uint64_t)uft_load_number(load, s->at, r);
-		return v < 8ull * nconstant && constant[v / 8] >> v % 8 & 1;
+		return load_is_in_cpus(constant, nconstant, (uint64_t)uft_load_number(load, s->at, r));
 	case UFT_STEP_IN_TASKS:
 		return load_is_task_in(constant, nconstant, r);
 	case UFT_STEP_IN_FUNCTION:

@@ -130,7 +130,7 @@ struct uft_thread {
 	struct fg_inside inside;
 	struct ring_cpu *counted;	/* the CPU with its key that counts, if it has one (ring.c) */
 	uint32_t graph_turn;	/* the triggers of this number have switched its graph on; 0: off (event_rules.c) */
-	uint64_t tasks_asked;	/* address of the rules that were last asked about its number, | 1: they let it in */
+	uint64_t rules_asked;	/* RULES_ASKED() of the rules that were last asked about its number; 0: none */
 };
 
 /* Is its ENTRY in a ring, or the scratch buffer, and its EXIT not? */

@@ -231,7 +231,7 @@ static void thread_empty(struct uft_thread *th)
 	th->owner = 0;
 	th->flags = 0;
 	th->pids_generation = 0;
-	th->tasks_asked = 0;
+	th->rules_asked = 0;
 	th->sections = 0;
 	th->overruns = 0;
 	th->graph_turn = 0;
@@ -416,7 +416,7 @@ void thread_forked(struct trace_task *t)
 		t->th->flags &= ~(uint32_t)(TH_VFORK | TH_SHARED);
 		t->th->shares = 0;
 		t->th->pids_generation = 0;
-		t->th->tasks_asked = 0;
+		t->th->rules_asked = 0; /* GUARD(thread_forked_rules) */
 	}
 }
 

@@ -13,9 +13,10 @@
  * child begins without a mark. The mark is the number of the triggers: when they are removed it means nothing. How
  * often a rule may still switch is counted for the process, whichever list the rule is in.
  *
- * Programs that ask about numbers, texts and the thread alone also become quick steps (program/quick.h), which
+ * Programs that ask about numbers, texts, the thread and its CPU alone also become quick steps (program/quick.h), which
  * tracepoint.c runs first. Lists with deep steps, and lists without any, have `need` above each record's size. So for
- * numbers alone tracepoint.c takes the fast way, and needs no further test of the sort of list.
+ * numbers alone tracepoint.c takes the fast way, and needs no further test of the sort of list. Of a list with deep
+ * steps it asks first what may reject alone (enum event_rules_first): the thread, whose answer is kept, or a text.
  *
  * Counting. A list of one rule may count records that it accepts in a map of the slice (program/hist_row.h) instead of
  * writing them. A record is written if the map has no room or no memory, or if the rule needs a number that is not
@@ -221,14 +222,20 @@ static uint32_t make_quick(const uint64_t *list, uint32_t nrules, struct uft_qui
 	return n;
 }
 
-/* Finds the list of tasks, if the only rule, or the last one, begins with a question about tasks that rejects. */
-static void find_tasks(struct event_rules *r, const struct uft_quick_step *first)
+/* Finds what to ask first: about the thread, or about a text that rejects if the answer is the wrong one. */
+static void find_first(struct event_rules *r, const struct uft_quick_step *s)
 {
-	if (first->size != UFT_QUICK_TASKS || (first->yes != UFT_STEP_REJECT && first->no != UFT_STEP_REJECT))
+	if (quick_is_thread(s))
+		r->first = RULES_THREAD;
+	if (s->size != UFT_QUICK_TEXT || (s->yes != UFT_STEP_REJECT && s->no != UFT_STEP_REJECT))
 		return;
-	r->tasks = (const uint8_t *)r->list + first->from;
-	r->task_bytes = (uint32_t)first->span;
-	r->are_wanted = first->yes != UFT_STEP_REJECT;
+	r->first = RULES_TEXT;
+	r->text_need = s->at + 4u;
+	r->text_at = s->at;
+	r->text_shift = (uint32_t)s->mask;
+	r->text = (const uint8_t *)r->list + s->from;
+	r->text_bytes = (uint32_t)s->span;
+	r->text_rejects = s->yes == UFT_STEP_REJECT;
 }
 
 /* Prepares the map of the only rule, if that counts. 0, -ENOMEM. */
@@ -264,13 +271,14 @@ static const struct event_rules *keep(const uint64_t *list, uint32_t bytes, uint
 		return NULL;
 	kept += bytes + nquick * (uint32_t)sizeof(*quick);
 	*r = (struct event_rules){
-		.next = all, .nrules = nrules, .bytes = bytes, .facts = facts, .need = nquick ? need : UINT32_MAX
+		.next = all, .nrules = nrules, .bytes = bytes, .facts = facts, .need = nquick ? need : UINT32_MAX,
+		.rejected = RULES_ASKED(all ? (all->rejected >> 32) + 1 : 1, UFT_STEP_REJECT),
 	};
 	r->quick = (struct uft_quick_step *)(r->list + bytes / 8);
 	memcpy(r->list, list, bytes);
 	memcpy(r->list + bytes / 8, quick, nquick * sizeof(*quick));
 	if (nquick)
-		find_tasks(r, r->quick);
+		find_first(r, r->quick);
 	if (make_hist(r))
 		return NULL;
 	all = r;

@@ -120,57 +120,71 @@ static __attribute__((noinline)) void write_oddly(uint32_t id, const void *recor
 		write_accepted(id, words, nwords, frame);
 }
 
+/*
+ * The step from which the rules have to be run for the thread. It keeps the answer: rules are never freed, and its
+ * number stays.
+ */
+static inline uint32_t ask_thread(struct uft_thread *th, const struct event_rules *rules, const struct uft_record *r)
+{
+	uint64_t asked = uft_load(&th->rules_asked);
+
+	if (asked >> 32 != rules->rejected >> 32) {
+		asked = RULES_ASKED(rules->rejected >> 32, uft_quick_ask_thread(rules->quick, r, rules->list));
+		uft_store(&th->rules_asked, asked);
+	}
+	return (uint32_t)asked;
+}
+
 /* Writes a record whose rules have deep steps. */
 static __attribute__((noinline)) void write_deep(uint32_t id, const void *record, unsigned long bytes,
 						 const struct event_rules *rules, const uint64_t *frame)
 {
 	struct uft_record r = { .payload = record, .bytes = (uint32_t)bytes };
+	int is_known = 1;
+	uint32_t i = 0;
 
-	if (rules->facts & UFT_FACT_TID) {
-		const struct uft_thread *th = thread_known();
+	if (rules->facts) {
+		struct uft_thread *th = thread_known();
 
-		r.tid = th ? uft_load(&th->tid) : UFT_NO_TID;
-		r.pid = uft_load(&uft_rt.slice->pid);
+		is_known = th != NULL;
+		if (is_known) {
+			r.tid = uft_load(&th->tid);
+			r.pid = uft_load(&uft_rt.slice->pid);
+			i = ask_thread(th, rules, &r);
+		}
+		if (rules->facts & UFT_FACT_CPU) {
+			is_known = is_known && ring_has_rseq();
+			r.cpu = is_known ? arch_rseq_cpu(uft_ring_fast.rseq_offset) : 0;
+		}
 	}
-	if (r.tid == UFT_NO_TID || !record || bytes - 1 >= 8 * MAX_WORDS || bytes < (rules->need & ~UFT_QUICK_DEEP))
+	if (!is_known || !record || bytes - 1 >= 8 * MAX_WORDS || bytes < (rules->need & ~UFT_QUICK_DEEP))
 		write_oddly(id, record, bytes, rules, frame);
-	else if (uft_quick_run_deep(rules->quick, &r, rules->list))
+	else if (uft_quick_run_deep(rules->quick, i, &r, rules->list))
 		write_accepted(id, record, (bytes + 7) / 8, frame);
 }
 
-/* Is any record of the thread accepted? The thread keeps the answer: rules are never freed, and its number stays. */
-static __attribute__((noinline)) int ask_tasks(struct uft_thread *th, const struct event_rules *rules)
-{
-	const struct uft_record r = { .tid = uft_load(&th->tid), .pid = uft_load(&uft_rt.slice->pid) };
-	uint32_t is_listed = (uint32_t)load_is_task_in(rules->tasks, rules->task_bytes, &r);
-	uint64_t is_let_in = is_listed == rules->are_wanted;
-
-	uft_store(&th->tasks_asked, (uintptr_t)rules | is_let_in);
-	return is_let_in;
-}
-
-/* Writes the record if the rules let the thread in. @th NULL: the thread is not known. */
-static __attribute__((noinline)) void write_of_task(uint32_t id, const void *record, unsigned long bytes,
-						    const struct event_rules *rules, const uint64_t *frame,
-						    struct uft_thread *th)
-{
-	if (!th || uft_load(&th->tasks_asked) == ((uintptr_t)rules | 1) || ask_tasks(th, rules))
-		write_deep(id, record, bytes, rules, frame);
-}
-
-/* A function of its own, so that tracepoint_write() needs no more registers. */
+/*
+ * Writes a record if the first question, which may reject alone, does not. A function of its own, so that
+ * tracepoint_write() needs no more registers; most records end here, and nothing is saved before.
+ */
 static __attribute__((noinline)) void write_rarely(uint32_t id, const void *record, unsigned long bytes,
 						   const struct event_rules *rules, const uint64_t *frame)
 {
-	if (rules && rules->tasks) {
-		struct uft_thread *th = thread_known();
+	if (rules && rules->first == RULES_THREAD) {
+		const struct uft_thread *th = thread_known();
 
-		if (!th || uft_load(&th->tasks_asked) != (uintptr_t)rules)
-			write_of_task(id, record, bytes, rules, frame, th);
-	} else if (rules && rules->need - UFT_QUICK_DEEP < UINT32_MAX - UFT_QUICK_DEEP)
-		write_deep(id, record, bytes, rules, frame);
-	else
+		if (th && uft_load(&th->rules_asked) == rules->rejected)
+			return;
+	} else if (rules && rules->first == RULES_TEXT) {
+		if (record && bytes >= rules->text_need && bytes <= 8 * MAX_WORDS &&
+		    quick_is_text(record, (uint32_t)bytes, rules->text_at, rules->text_shift, rules->text,
+				  rules->text_bytes) == rules->text_rejects)
+			return;
+	} else if (!rules || rules->need - UFT_QUICK_DEEP >= UINT32_MAX - UFT_QUICK_DEEP) {
 		write_oddly(id, record, bytes, rules, frame);
+		return;
+	}
+	write_deep(id, record, bytes, rules, frame);
 }
 
 /*

@@ -50,15 +50,22 @@ struct event_rules {
 	/* bytes of a record that the quick steps need, with UFT_QUICK_DEEP; UINT32_MAX: there are no quick steps */
 	uint32_t need;
 	const struct uft_quick_step *quick;	/* behind the list: the same rules as one program */
+	/* A question that comes first, and may reject alone: tracepoint.c asks it before all others. */
+	uint32_t first;			/* enum event_rules_first */
 	/*
-	 * The list of tasks in the only rule, if no record of a task in it is accepted, or none of any other task
-	 * (are_wanted); tracepoint.c asks it first. NULL: each record has to be tested.
+	 * RULES_TEXT: arguments of quick_is_text() for records of text_need bytes at least, and its answer
+	 * that rejects
 	 */
-	const uint8_t *tasks;
-	uint32_t task_bytes, are_wanted;
+	uint32_t text_need, text_at, text_shift, text_bytes;
+	int text_rejects;
+	const uint8_t *text;
+	uint64_t rejected;		/* RULES_ASKED(number of this list, UFT_STEP_REJECT) */
 	struct event_hist *hist;	/* of the rule that counts; NULL: none */
 	uint64_t list[];		/* struct uft_event_rule, each with its program */
 };
+enum event_rules_first { RULES_ANY, RULES_THREAD, RULES_TEXT };
+/* What a list, by its number, says of a thread: the step from which it has to be run for each record. */
+#define RULES_ASKED(number, step)	((uint64_t)(number) << 32 | (step))
 extern const struct event_rules **event_rules_table;	/* by event; NULL: no event has rules */
 #define EVENT_RULES_THREAD	0x80000000u	/* in facts: some rules switch the graph of the thread */
 #define EVENT_RULES_HIST	0x40000000u	/* in facts: the rule counts, so the thread has to be known */

@@ -51,7 +51,8 @@ static void run_quick(const struct uft_program *p, const struct uft_record *r, i
 
 	if (!uft_quick_append(p, 1, quick, 0, &need, p) || (need & ~UFT_QUICK_DEEP) > r->bytes)
 		return;
-	if (uft_quick_run_deep(quick, r, p) != answer)
+	if (uft_quick_run_deep(quick, 0, r, p) != answer ||
+	    uft_quick_run_deep(quick, uft_quick_ask_thread(quick, r, p), r, p) != answer)
 		abort();
 	if (need & UFT_QUICK_DEEP)
 		return;

@@ -240,7 +240,8 @@ static void expect_quick(const struct uft_program *p, const struct uft_record *r
 	nquick++;
 	if (!(need & UFT_QUICK_DEEP) && uft_quick_run(quick, r->payload) != answer)
 		fail_msg("%s: quick steps say %d", text, !answer);
-	if (uft_quick_run_deep(quick, r, p) != answer)
+	if (uft_quick_run_deep(quick, 0, r, p) != answer ||
+	    uft_quick_run_deep(quick, uft_quick_ask_thread(quick, r, p), r, p) != answer)
 		fail_msg("%s: deep steps say %d", text, !answer);
 }
 
@@ -391,7 +392,7 @@ static void quick_several(void **state)
 			answer |= uft_program_run(p, &r);
 		}
 		assert_int_equal(!!(need & UFT_QUICK_DEEP), !!(set & 0x30));
-		assert_int_equal(uft_quick_run_deep(quick, &r, base), answer);
+		assert_int_equal(uft_quick_run_deep(quick, 0, &r, base), answer);
 		if (!(need & UFT_QUICK_DEEP))
 			assert_int_equal(uft_quick_run(quick, r.payload), answer);
 	}
@@ -399,7 +400,7 @@ static void quick_several(void **state)
 	p = program_of(UFT_STEP_EQ, UFT_LOAD_U8, 0, 1);
 	assert_int_equal(uft_quick_append(p, 1, quick, UFT_QUICK_STEPS - 1, &(uint32_t){ 0 }, p), UFT_QUICK_STEPS);
 	assert_int_equal(uft_quick_append(p, 1, quick, UFT_QUICK_STEPS, &(uint32_t){ 0 }, p), 0);
-	p->step[0].load = UFT_LOAD_CPU;
+	p->step[0].op = UFT_STEP_IN_FUNCTION;
 	assert_int_equal(uft_quick_append(p, 1, quick, 0, &(uint32_t){ 0 }, p), 0);
 	free(p);
 }
