@@ -262,7 +262,8 @@ uint64_t wr_count_records(const uint8_t *p, size_t n, uint64_t position, uint32_
 		unsigned words;
 
 		memcpy(&word, p + at, 8);
-		words = wr_record_words(word);
+		words = UFT_REC_KIND(word) == UFT_REC_MARK /* GUARD(count_marks, 0) */ ?
+			1 + ((UFT_REC_VALUE(word) & ~UFT_MARK_RAW) + 7) / 8 : wr_record_words(word);
 		if (!in_sub) {
 			at += sizeof(struct uft_sub_header);
 		} else if (!words) {
