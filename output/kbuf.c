@@ -28,14 +28,14 @@ int uft_kbuf_flush(struct uft_kbuf *kb)
 
 	if (!used)
 		return 0;
-	if (kb->missed) {
+	if (kb->missed && used + 8 <= kb->data_bytes) { /* GUARD(kbuf_missed_room, kb->missed) */
 		commit |= KBUF_MISSED | KBUF_MISSED_COUNT;
 		memcpy(data + used, &kb->missed, 8);
 		used += 8;
+		kb->missed = 0;
 	}
 	memset(data + used, 0, kb->data_bytes - used);
 	memcpy(kb->page + 8, &commit, 8);
-	kb->missed = 0;
 	kb->used = 0;
 	return kb->sink(kb->ctx, kb->page);
 }

@@ -7,7 +7,8 @@
  *
  *	u64 time stamp of the page	(of its first record)
  *	u64 commit			bytes of data; bit 31: records were lost before this page,
- *					bit 30: their number follows the data as a u64
+ *					bit 30: their number follows the data as a u64. Without room for
+ *					the number the next page tells it.
  *	records				4-byte aligned: u32 {type_len:5, delta:27}, then by type_len
  *
  * A delta counts from the record before (or from the page's stamp); a time extend (30), which carries 59 bits, precedes
@@ -27,8 +28,7 @@
 #define KBUF_TIME_EXTEND	30u
 #define KBUF_DELTA_BITS		27
 #define KBUF_SMALL_MAX		112u	/* payload bytes whose length fits in type_len */
-/* for a record alone in a page: a head of two words, and room for the number of lost records */
-#define KBUF_PAYLOAD_MAX	(KBUF_DATA - 16)
+#define KBUF_PAYLOAD_MAX	(KBUF_DATA - 8)	/* of a record alone in a page, which has a head of two words */
 #define KBUF_MISSED		(1ull << 31)
 #define KBUF_MISSED_COUNT	(1ull << 30)
 
@@ -52,7 +52,10 @@ void uft_kbuf_init(struct uft_kbuf *kb, void *page, uint32_t bytes, int (*sink)(
 		   void *ctx);
 /* Hands over the page being filled, if any. The next record starts a new one. */
 int uft_kbuf_flush(struct uft_kbuf *kb);
-/* @n records were lost at this place: the next page tells so. At most one page goes to the sink. */
+/*
+ * @n records were lost at this place: the next page that has room for their number tells so. At most one page
+ * goes to the sink.
+ */
 int uft_kbuf_lost(struct uft_kbuf *kb, uint64_t n);
 
 /* Begins a page whose first record is at @ts_ns. */

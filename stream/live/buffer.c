@@ -524,15 +524,17 @@ static struct lv_ring *mark_ring(struct uft_live *l, uint32_t cpu)
 	return &l->ring[l->mark_index[cpu] - 1];
 }
 
+#define CONTEXT_WORDS	3u	/* of UFT_REC_CONTEXT */
+
 /*
  * Appends one record of @body bytes, behind its context, to the CPU's marker ring: in a new sub-buffer if it does not
- * fit into the current one. 0, -ENOMEM, -EBADF.
+ * fit into the current one; then the header is its context. 0, -ENOMEM, -EBADF.
  */
 static int append_own(struct uft_live *l, uint32_t cpu, uint64_t *w, uint32_t body)
 {
 	uint32_t sub = l->geo->head.sub_bytes;
 	struct lv_ring *r;
-	int has_room = 1;
+	int has_room = 1, is_told = 0;	/* is_told: the header before the record has its context */
 
 	if (lv_is_cpu_off(l, cpu))
 		return -EBADF;
@@ -554,11 +556,13 @@ static int append_own(struct uft_live *l, uint32_t cpu, uint64_t *w, uint32_t bo
 		r->end = h.position;
 		lv_take(l, r, h.position, (const uint8_t *)&h, sizeof(h));
 		has_room = r->end != h.position;
+		is_told = 1;
 	}
 	if (r && !has_room)		/* as in the kernel */
 		cpu_of(l, r)->dropped++;
 	else if (r)
-		lv_take(l, r, r->end, (const uint8_t *)w, body);
+		lv_take(l, r, r->end, (const uint8_t *)(w + (is_told ? CONTEXT_WORDS : 0)),
+			body - (is_told ? 8 * CONTEXT_WORDS : 0));
 	pthread_mutex_unlock(&l->lock);
 	return !r ? -ENOMEM : has_room ? 0 : -EBADF;
 }
@@ -577,10 +581,15 @@ static int put_own(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu,
 
 long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, const char *text, size_t n, int is_raw)
 {
-	uint64_t w[4 + UFT_LIVE_MARK_MAX / 8 + 1] = { 0 };
+	uint64_t w[CONTEXT_WORDS + 1 + UFT_LIVE_RAW_MAX / 8] = { 0 };
+	size_t most = is_raw ? UFT_LIVE_RAW_MAX : UFT_LIVE_MARK_MAX,
+	       room = l->geo->head.sub_bytes - sizeof(struct uft_sub_header) - 8;
 	int ret;
 
-	n = n > UFT_LIVE_MARK_MAX ? UFT_LIVE_MARK_MAX : n;
+	most = most < room ? most : room;
+	if (n > most && is_raw)
+		return -EINVAL;
+	n = n > most ? most : n;
 	w[3] = UFT_REC_WORD(UFT_REC_MARK, (uint32_t)n | (is_raw ? UFT_MARK_RAW : 0), 0);
 	memcpy(&w[4], text, n);
 	ret = put_own(l, pid, tid, cpu, w, (4 + ((uint32_t)n + 7) / 8) * 8);

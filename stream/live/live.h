@@ -118,11 +118,16 @@ int uft_live_tasks(struct uft_live *l, size_t most, void (*fn)(void *arg, uint32
 void uft_live_stats(struct uft_live *l, uint32_t cpu, struct uft_live_stats *out);
 /* Returns lost and overwritten events of all CPUs, without counting entries. Only uft_live_clear() lowers it. */
 uint64_t uft_live_missing(struct uft_live *l);
-/* Writes a user's text into the stream of events, cut at UFT_LIVE_MARK_MAX. Returns the bytes taken. */
-#define UFT_LIVE_MARK_MAX	4000u
 /*
- * @is_raw: a number of 4 bytes and data, never cut, because at most the limit is written. -EBADF: there is no room, and
- * nothing is overwritten: counted as dropped.
+ * Writes a user's text into the stream of events, cut at UFT_LIVE_MARK_MAX, or raw data of at most UFT_LIVE_RAW_MAX: a
+ * kernel's bounds, by which each is a record of 4072 bytes. A sub-buffer of one page has room for a text, but not for
+ * the last 8 bytes of data. Returns the bytes taken.
+ */
+#define UFT_LIVE_MARK_MAX	4054u
+#define UFT_LIVE_RAW_MAX	4064u
+/*
+ * @is_raw: a number of 4 bytes and data, never cut: -EINVAL if they are more than the limit. -EBADF: there is no room,
+ * and nothing is overwritten: counted as dropped.
  */
 long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, const char *text, size_t n,
 		   int is_raw);

@@ -449,7 +449,7 @@ ssize_t store_marker(struct uft_handle *h, const char *p, size_t n)
 ssize_t store_marker_raw(struct uft_handle *h, const char *p, size_t n)
 {
 	const size_t least = 13, head = 8;
-	char data[UFT_LIVE_MARK_MAX] = { 0 };
+	char data[UFT_LIVE_RAW_MAX] = { 0 };
 	size_t bytes = ((n > least ? n : least) + head + 4 + 3) / 4 * 4 - head;
 	long ret;
 
