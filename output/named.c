@@ -2,8 +2,9 @@
 /*
  * named.c - events that have a type (symbol/event_type.h): as text, and as records of the kernel's form
  *
- * The type's print format makes the text of the payload. With the option fields, and if the format is not understood,
- * the text is a list of the fields as the kernel prints it. Control bytes in a program's text do not reach a terminal.
+ * The type's print format makes the text of the payload. With the option fields, of a user_event, and if the format is
+ * not understood, the text is a list of the fields as the kernel prints it. Control bytes in a program's text do not
+ * reach a terminal.
  */
 #include "output/named.h"
 #include "stream/select/event_field.h"
@@ -107,9 +108,17 @@ static size_t name_at(void *arg, uint64_t addr, int has_offset, char *to, size_t
 	return n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
 }
 
+/* A kernel's trace shows user_events by their fields in any case; only trace-cmd uses the format. */
+static int is_by_fields(const struct uft_event_type *type, int has_field_names)
+{
+	return has_field_names || !type->text || !strcmp(type->system, "user_events") ||
+	       !strcmp(type->system, "user_events_multi");
+}
+
 char *named_text(char *p, const struct uft_event *ev, int has_field_names)
 {
 	struct line l = { p, p + NAMED_ROOM - 1 };
+	int is_list = UFT_EVENT_IS_NAMED(ev->data) && is_by_fields(ev->type, has_field_names);
 	struct uft_print_input in = { .payload = ev->payload, .bytes = ev->payload_bytes, .tid = ev->task->tid,
 		.name = name_at, .arg = (void *)ev };
 
@@ -117,8 +126,8 @@ char *named_text(char *p, const struct uft_event *ev, int has_field_names)
 		return p;
 	in.kernel_id = ev->type->kernel_id;
 	put_text(&l, ev->type->name);
-	put_text(&l, has_field_names || !ev->type->text ? ":" : ": ");
-	if (has_field_names || !ev->type->text)
+	put_text(&l, is_list ? ":" : ": ");
+	if (is_list)
 		put_fields(&l, ev);
 	else
 		l.p += uft_print_event(ev->type->text, &in, l.p, (size_t)(l.end - l.p));

@@ -117,7 +117,7 @@ events/user_events/gone/"
 inside 'E=events/user_events/ev; mkdir instances/a
 	$T "reg=ev u32 n; __rel_loc char[] s" "reg=go u32 a" write=0,1,off wait=3 bit write=0,7,hello write=0,8,other wait=2 bit write=0,9,late >$TMP/said &
 	soon "[ -e events/user_events/go/enable ]"; cat user_events_status; sed "s/^ID: .*/ID/" $E/format | tail -n +9
-	echo "n == 7" >$E/filter; echo 1 >$E/enable; echo user_events:ev >instances/a/set_event; cat user_events_status; echo 1 >events/user_events/go/enable; soon "grep -q n=8 instances/a/trace"
+	echo "n == 7" >$E/filter; echo 1 >$E/enable; echo user_events:ev >instances/a/set_event; cat user_events_status; echo 1 >events/user_events/go/enable; soon "grep -q n=0x8 instances/a/trace"
 	echo 0 >$E/enable; echo >instances/a/set_event; wait
 	cat $TMP/said; sed -n "s/^ *\([^ ]*\)-[0-9]* .*: \(ev: .*\)/\1 \2/p" trace instances/a/trace; ls events/user_events/ev | head -1'
 expect_no_err
@@ -143,9 +143,9 @@ write 18
 write 18
 bits 2
 write EBADF
-$(basename "$target") ev: n=7 s=hello
-$(basename "$target") ev: n=7 s=hello
-$(basename "$target") ev: n=8 s=other
+$(basename "$target") ev: n=0x7 (7) s=hello
+$(basename "$target") ev: n=0x7 (7) s=hello
+$(basename "$target") ev: n=0x8 (8) s=other
 enable"
 
 # ---- Triggers: each sets the bit, also where the event is not enabled, and acts on records of the program
@@ -176,11 +176,11 @@ write 15
 write 16
 write 17
 
-ev: n=4 s=on
-ev: n=5 s=off
-ev: n=7 s=x
-ev: n=8 s=y
-ev: n=7 s=z"
+ev: n=0x4 (4) s=on
+ev: n=0x5 (5) s=off
+ev: n=0x7 (7) s=x
+ev: n=0x8 (8) s=y
+ev: n=0x7 (7) s=z"
 
 # ---- The option fields: numbers by their size as a kernel shows them, dynamic arrays by bytes
 inside '$T "reg=raw u32 n; __rel_loc u8[] s" "reg=small u8 a;s8 b;u16 c; __rel_loc char[] s" "reg=none" "reg=odd struct x n 3;u8 y; __rel_loc char[] s" wait=15 write=0,4294967295,ab write=1,4294838081,text short=2 write=3,1,odd >$TMP/said &
@@ -216,8 +216,8 @@ enable
 filter
 m_0x0
 m_0x1
-both: a=1 s=x
-both: a=2 s=y"
+both: a=0x1 (1) s=x
+both: a=0x2 (2) s=y"
 
 # ---- A program that executes itself has not registered; its former self has
 inside '$T map "fixed=ev u32 a" exec map "reg=go u32 a" wait=1 place >$TMP/said &
