@@ -52,7 +52,8 @@ static inline __attribute__((unused)) __UFT_NOTRACE size_t __uft_length(const ch
 		if (__UFT_PROBES_ARE(name) && (cond))						\
 			__uft_fire_##name(args);						\
 	}
-#define DEFINE_TRACE(name, ...)			__UFT_PROBES_DEFINE(name)
+#define DEFINE_TRACE(...)			__UFT_DEFINE_TRACE(__VA_ARGS__, )	/* one argument or three */
+#define __UFT_DEFINE_TRACE(name, ...)		__UFT_PROBES_DEFINE(name)
 #define EXPORT_TRACEPOINT_SYMBOL(name)
 #define EXPORT_TRACEPOINT_SYMBOL_GPL(name)
 

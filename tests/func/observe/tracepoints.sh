@@ -44,9 +44,12 @@ cat >strict.c <<'end'
 #include <uft/marker.h>
 #define CREATE_TRACE_POINTS
 #include "strict.h"
+DECLARE_TRACE(bare, TP_PROTO(int n), TP_ARGS(n))
+DEFINE_TRACE(bare)
 int main(int argc, char **argv)
 {
 	uft_begin("slice");
+	trace_bare(argc);
 	trace_printk("hello %d\n", argc);
 	trace_said(argc, argv[0]);
 	uft_end();
