@@ -59,6 +59,7 @@ void error_note(struct uft_handle *h, const char *p, size_t n)
 	const char *option = h->at.row->pub.scope & UFT_SCOPE_OPTION ? option_name(h->at.index) : "";
 	char where[128];
 
+	n = strnlen(p, n);
 	if (h->at.row->pub.scope & (UFT_SCOPE_EVENT | UFT_SCOPE_SYSTEM) &&
 	    !strcmp(path + strlen(path) - strlen("filter"), "filter")) {
 		path = "event filter parse error";	/* the kernel's words, for what it keeps of the text */

@@ -49,36 +49,41 @@ void text_printf(struct tree_text *x, const char *fmt, ...)
 	x->n += (size_t)n;
 }
 
+int text_is_gap(char c)
+{
+	return !c || isspace((unsigned char)c);
+}
+
 void text_strip(const char **p, size_t *n)
 {
+	*n = strnlen(*p, *n);
 	while (*n && isspace((unsigned char)**p)) {
 		++*p;
 		--*n;
 	}
-	while (*n && (isspace((unsigned char)(*p)[*n - 1]) || !(*p)[*n - 1]))
+	while (*n && isspace((unsigned char)(*p)[*n - 1]))
 		--*n;
 }
 
+/* the kernel's buffer: a sign, 64 digits and a newline; the rest of a write is not read */
+#define NUMBER_BYTES	66
+
 int text_number(const char *p, size_t n, int base, uint64_t *out)
 {
-	char copy[64], *end;
+	char copy[NUMBER_BYTES + 1], *end, *from = copy;
 
-	while (n && !p[n - 1])
-		n--;
-	n -= n && p[n - 1] == '\n';
-	if (n && *p == '+') {
-		p++;
-		n--;
-	}
-	if (!n || n >= sizeof(copy) || !isdigit((unsigned char)*p))
-		return -EINVAL;
+	n = strnlen(p, n < NUMBER_BYTES ? n : NUMBER_BYTES);
 	memcpy(copy, p, n);
 	copy[n] = '\0';
-	errno = 0;
-	*out = strtoull(copy, &end, base);
-	if (*end || strlen(copy) != n)
+	from += *from == '+';
+	if (!isdigit((unsigned char)*from))
 		return -EINVAL;
-	return errno == ERANGE ? -ERANGE : 0;
+	errno = 0;
+	*out = strtoull(from, &end, base);
+	if (errno == ERANGE)		/* whatever follows the digits */
+		return -ERANGE;
+	end += *end == '\n';
+	return *end ? -EINVAL : 0;
 }
 
 int text_number_in(const char *p, size_t n, uint64_t least, uint64_t most, uint64_t *out)

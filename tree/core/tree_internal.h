@@ -26,13 +26,15 @@ void text_put(struct tree_text *x, const char *p, size_t n);
 int text_sink(void *x, const char *p, size_t n);		/* the same as a sink function */
 void text_printf(struct tree_text *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /*
- * A number as the kernel's kstrtoull() base 0 or 10 takes it: no blanks, one newline may follow. 0 or
- * -EINVAL, -ERANGE.
+ * Reads a number as the kernel's kstrtoul_from_user() does, base 0 or 10: no blanks, one newline may follow, a NUL or
+ * the 66th byte ends the text. 0; -EINVAL; -ERANGE: more digits than 64 bits hold, whatever follows them.
  */
 int text_number(const char *p, size_t n, int base, uint64_t *out);
 /* The same, base 10; -EINVAL: not from @least to @most. */
 int text_number_in(const char *p, size_t n, uint64_t least, uint64_t most, uint64_t *out);
-/* @p without blanks around it. */
+/* Does a word of a list end at @c? Blanks and NULs are between words, as in the kernel. */
+int text_is_gap(char c);
+/* Cuts blanks off both ends of @p, and all from the first NUL on: the kernel reads a string. */
 void text_strip(const char **p, size_t *n);
 
 /* ---- table.c: the files ---------------------------------------------------------------------- */

@@ -16,7 +16,6 @@
 #include "symbol/event_filter.h"
 #include "tree/files/rows.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -207,10 +206,10 @@ static int take_words(struct uft_handle *h, const char *p, size_t n, struct uft_
 	for (size_t at = 0, len; at < n; at += len) {
 		int is_not, ret;
 
-		len = isspace((unsigned char)p[at]) != 0;
+		len = (size_t)text_is_gap(p[at]);
 		if (len)
 			continue;
-		while (at + len < n && !isspace((unsigned char)p[at + len]))
+		while (at + len < n && !text_is_gap(p[at + len]))
 			len++;
 		is_not = p[at] == '!';
 		ret = take_word(tree_types(h->t), p + at + is_not, len - (size_t)is_not, is_not, events, mods);

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#define CMDLINES_MAX	32768u	/* the kernel's: PID_MAX_DEFAULT */
+
 static void comm_fn(void *arg, uint32_t pid, uint32_t tid, const char *comm)
 {
 	(void)pid;
@@ -25,7 +27,7 @@ int show_saved_cmdlines_size(const struct place *at, struct tree_text *out)
 ssize_t store_saved_cmdlines_size(struct uft_handle *h, const char *p, size_t n)
 {
 	uint64_t size = 0;
-	int ret = text_number_in(p, n, 1, 1u << 22, &size);	/* the kernel's: as many as there may be tasks */
+	int ret = text_number_in(p, n, 1, CMDLINES_MAX, &size);
 
 	if (ret)
 		return ret;

@@ -22,7 +22,7 @@ ssize_t store_snapshot(struct uft_handle *h, const char *p, size_t n)
 	struct instance *in = h->at.in;
 	uint32_t cpu = cpu_of(&h->at);
 	uint64_t what;
-	int ret = text_number(p, n, 0, &what);
+	int ret = text_number(p, n, 10, &what);
 
 	if (!ret && snapshot_is_used(in))
 		ret = -EBUSY;

@@ -128,7 +128,7 @@ ssize_t store_stack_tracer_enabled(struct uft_handle *h, const char *p, size_t n
 int show_stack_max_size(const struct place *at, struct tree_text *out)
 {
 	collect_all(at->t);
-	text_printf(out, "%llu\n", at->t->stack ? (unsigned long long)at->t->stack->max.depth : 0ull);
+	text_printf(out, "%lld\n", at->t->stack ? (long long)at->t->stack->max.depth : 0ll);
 	return 0;
 }
 
