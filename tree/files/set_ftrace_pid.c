@@ -13,7 +13,6 @@
 #include "control/functions.h"
 #include "symbol/array.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -21,6 +20,8 @@
 #include <unistd.h>
 
 /* @named: those that the write names, in the list before or not. */
+#define PID_MOST	((1u << 30) - 1)	/* the kernel's lists have no bit for a higher number: EPERM */
+
 struct pid_edit { struct pids list, named; int is_pending; };
 
 static enum pid_list list_of(const struct place *at)
@@ -206,15 +207,13 @@ ssize_t store_pids(struct uft_handle *h, const char *p, size_t n)
 		size_t len = 0;
 		uint64_t pid;
 
-		while (at < n && isspace((unsigned char)p[at]))
+		while (at < n && text_is_gap(p[at]))
 			at++;
-		while (at + len < n && !isspace((unsigned char)p[at + len]))
+		while (at + len < n && !text_is_gap(p[at + len]))
 			len++;
 		if (!len)
 			break;
-		ret = text_number(p + at, len, 0, &pid);
-		if (!ret && pid > INT32_MAX)
-			ret = -EINVAL;
+		ret = text_number(p + at, len, 0, &pid) ? -EINVAL : pid > PID_MOST ? -EPERM : 0;
 		if (ret) {
 			h->wrong = "Invalid process id";
 			h->wrong_at = at;

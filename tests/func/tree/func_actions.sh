@@ -135,7 +135,7 @@ expect_equal "its graph" "$(sed -n 's/.*|  //p' err | tr '\n' ' ')" "main() {   
 
 # ---- With a list of tasks they act for all tasks, as in a kernel, which shows then the functions of the listed ones alone; so they do in an instance, and with
 # ---- set_ftrace_notrace_pid, and no call of another task is shown when the command has gone
-inside 'inside_list() { sh -c "echo \$\$ >>$1; exec $T $2"; }; $T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo 2147483647 >set_ftrace_pid
+inside 'inside_list() { sh -c "echo \$\$ >>$1; exec $T $2"; }; $T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo 1073741823 >set_ftrace_pid
 	for tracer in function function_graph nop; do echo $tracer >current_tracer
 		for c in traceoff snapshot stacktrace dump; do echo outer:$c:1 >>set_ftrace_filter; $T 1; echo "$tracer $(sed -n \$p set_ftrace_filter) $(cat tracing_on) $(grep -c "stack trace" trace) $(grep -c "inner\|lonely" trace)"; echo "!outer:$c:0" >>set_ftrace_filter; echo 1 >tracing_on; echo >trace; done
 		echo 0 >tracing_on; echo outer:traceon:1 >>set_ftrace_filter; $T 1; echo "$(sed -n \$p set_ftrace_filter) $(cat tracing_on)"; echo "!outer:traceon:0" >>set_ftrace_filter
@@ -145,9 +145,9 @@ expect_equal "for all tasks" "$(grep -v ^none out)" "$(for tracer in function fu
 	printf '%s\n' "$tracer outer:traceoff:count=0 0 0 0" "$tracer outer:snapshot:count=0 1 0 0" "$tracer outer:stacktrace:count=0 1 1 0" "$tracer outer:dump:count=0 0 0 0" "outer:traceon:count=0 1" "outer:enable_event:sched:sched_process_fork:count=0"
 done)"
 inside 'inside_list() { sh -c "echo \$\$ >$1; exec $T $2"; }; shown() { sed -n "s/^[^#]*: \([a-z]*\) <-.*/\1/p" trace | tr "\n" " "; echo; echo >trace; }
-	$T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer; echo lonely:traceon >>set_ftrace_filter; echo 2147483647 >set_ftrace_pid; $T 1; shown; inside_list set_ftrace_pid 2; shown; $T 1; shown
-	echo >set_ftrace_pid; inside_list set_ftrace_notrace_pid 2; shown; echo >set_ftrace_pid; echo 2147483647 >set_ftrace_pid; echo "!lonely:traceon" >>set_ftrace_filter; $T 1; shown; inside_list set_ftrace_pid 1; shown
-	mkdir instances/foo; cd instances/foo; echo 2147483647 >set_ftrace_pid; echo lonely:traceoff >set_ftrace_filter; echo function >current_tracer; $T 1; cat tracing_on ../../tracing_on; shown'
+	$T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer; echo lonely:traceon >>set_ftrace_filter; echo 1073741823 >set_ftrace_pid; $T 1; shown; inside_list set_ftrace_pid 2; shown; $T 1; shown
+	echo >set_ftrace_pid; inside_list set_ftrace_notrace_pid 2; shown; echo >set_ftrace_pid; echo 1073741823 >set_ftrace_pid; echo "!lonely:traceon" >>set_ftrace_filter; $T 1; shown; inside_list set_ftrace_pid 1; shown
+	mkdir instances/foo; cd instances/foo; echo 1073741823 >set_ftrace_pid; echo lonely:traceoff >set_ftrace_filter; echo function >current_tracer; $T 1; cat tracing_on ../../tracing_on; shown'
 expect_equal "shown of the listed" "$(cat out)" "
 main lonely outer inner inner outer inner inner 
 

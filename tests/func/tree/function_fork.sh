@@ -28,7 +28,7 @@ expect_equal "below some that were never heard of" "$(line out)" "120 "
 inside "$on"'; mkfifo $TMP/before; (read x <$TMP/before; exec $T 2) & sleep 0.1; echo $$ >set_ftrace_pid; echo >$TMP/before; wait $!; $T 1; grep -c ": inner" trace'
 expect_equal "made before" "$(line out)" "2 "
 # ... but is if the list goes on, and another number is added or taken for it
-inside "$on"'; mkfifo $TMP/added; echo $$ >set_ftrace_pid; (read x <$TMP/added; exec $T 2) & sleep 0.1; echo 2147483647 >>set_ftrace_pid; echo >$TMP/added; wait $!; grep -c ": inner" trace'
+inside "$on"'; mkfifo $TMP/added; echo $$ >set_ftrace_pid; (read x <$TMP/added; exec $T 2) & sleep 0.1; echo 1073741823 >>set_ftrace_pid; echo >$TMP/added; wait $!; grep -c ": inner" trace'
 expect_equal "made while the list was another" "$(line out)" "4 "
 
 # ---- Many: those that are gone are forgotten, those that are there are not

@@ -55,12 +55,12 @@ in_shell '. $TMP/lib; S=events/uft_sample; $TMP/calls 1 >/dev/null; echo 1 >$S/s
 	lists="set_ftrace_pid set_ftrace_notrace_pid"
 	look() { echo $(grep -c ": sample_one: a=" trace) $(grep -c ": sample_text: " trace) $(grep -c ": run <-\|  run() {" trace) $(grep -c ": count <-\|  count();" trace) $(grep -c "tracing_mark_write: here\|/[*] here" trace); echo >trace; for list in $lists; do echo >$list; done; }
 	in_list() { sh -c "echo \$\$ >$1; exec $TMP/calls 40" >/dev/null; echo here >trace_marker; }
-	echo function >current_tracer; echo >trace; for list in $lists; do in_list $list; look; done; echo 2147483647 >set_ftrace_pid; in_list set_event_pid; echo >set_event_pid; look; echo 2147483647 >set_ftrace_pid; in_list set_event_notrace_pid; echo >set_event_notrace_pid; look
-	echo 2147483647 >set_ftrace_pid; in_list /dev/null; look; in_list set_ftrace_notrace_pid; in_list set_ftrace_notrace_pid; look
-	echo 1 >options/function-fork; echo 2147483647 >set_ftrace_pid; in_list /dev/null; look; echo 0 >options/function-fork
-	echo nop >current_tracer; echo 2147483647 >set_ftrace_pid; in_list /dev/null; look; in_list set_ftrace_notrace_pid; look
-	echo 1 >options/stacktrace; echo 2147483647 >set_ftrace_pid; in_list /dev/null; grep -c "^ => run" trace; look; echo 0 >options/stacktrace
-	mkdir instances/a; echo function | tee instances/a/current_tracer >current_tracer; echo 2147483647 >instances/a/set_ftrace_pid; in_list set_ftrace_notrace_pid; grep -c ": run <-" instances/a/trace; look; rmdir instances/a'
+	echo function >current_tracer; echo >trace; for list in $lists; do in_list $list; look; done; echo 1073741823 >set_ftrace_pid; in_list set_event_pid; echo >set_event_pid; look; echo 1073741823 >set_ftrace_pid; in_list set_event_notrace_pid; echo >set_event_notrace_pid; look
+	echo 1073741823 >set_ftrace_pid; in_list /dev/null; look; in_list set_ftrace_notrace_pid; in_list set_ftrace_notrace_pid; look
+	echo 1 >options/function-fork; echo 1073741823 >set_ftrace_pid; in_list /dev/null; look; echo 0 >options/function-fork
+	echo nop >current_tracer; echo 1073741823 >set_ftrace_pid; in_list /dev/null; look; in_list set_ftrace_notrace_pid; look
+	echo 1 >options/stacktrace; echo 1073741823 >set_ftrace_pid; in_list /dev/null; grep -c "^ => run" trace; look; echo 0 >options/stacktrace
+	mkdir instances/a; echo function | tee instances/a/current_tracer >current_tracer; echo 1073741823 >instances/a/set_ftrace_pid; in_list set_ftrace_notrace_pid; grep -c ": run <-" instances/a/trace; look; rmdir instances/a'
 expect_no_err
 expect_equal "functions of some tasks, events of all" "$(cat out)" "40 39 1 40 1
 40 39 0 0 1
@@ -75,7 +75,7 @@ expect_equal "functions of some tasks, events of all" "$(cat out)" "40 39 1 40 1
 40 39 0 0 1
 0
 40 39 0 0 1"
-in_shell '. $TMP/lib; S=events/uft_sample; $TMP/calls 1 >/dev/null; echo 2147483647 >set_ftrace_pid; echo "run count" >set_ftrace_filter; echo function_graph >current_tracer
+in_shell '. $TMP/lib; S=events/uft_sample; $TMP/calls 1 >/dev/null; echo 1073741823 >set_ftrace_pid; echo "run count" >set_ftrace_filter; echo function_graph >current_tracer
 	for keys in a common_pid stacktrace; do echo "hist:keys=$keys" >$S/sample_one/trigger; $TMP/calls 40 >/dev/null; sed -n "s/ *Hits: /hits /p" $S/sample_one/hist; echo "!hist:keys=$keys" >$S/sample_one/trigger; done
 	echo "traceoff if a == 7" >$S/sample_one/trigger; echo >trace; $TMP/calls 40 >/dev/null; for k in $(seq 300); do grep -q 0 tracing_on && break; sleep 0.1; done; cat tracing_on; grep -vc "^#" trace'
 expect_no_err

@@ -43,8 +43,8 @@ expect_equal "commands beside another" "$(line out)" "4 8 0 0 "
 # ---- Another instance's list has nothing of who is kin in this one
 inside 'mkdir instances/foo; for i in . instances/foo; do echo 1 >$i/options/function-fork; done; echo $$ >set_ftrace_pid; echo function >current_tracer
 	sleep 2000 & for i in $(seq 300); do grep -q "^$!$" set_ftrace_pid && break; sleep 0.1; done; grep -c "^$!$" set_ftrace_pid
-	cd instances/foo; echo 0 >tracing_on; echo 2147483647 >set_ftrace_pid; cat set_ftrace_pid; echo $$ >set_ftrace_pid; grep -c "^$!$" set_ftrace_pid; kill $!'
-expect_equal "kin of another list" "$(grep -v Terminated out | tr '\n' ' ')" "1 2147483647 1 "
+	cd instances/foo; echo 0 >tracing_on; echo 1073741823 >set_ftrace_pid; cat set_ftrace_pid; echo $$ >set_ftrace_pid; grep -c "^$!$" set_ftrace_pid; kill $!'
+expect_equal "kin of another list" "$(grep -v Terminated out | tr '\n' ' ')" "1 1073741823 1 "
 
 # ---- What is seldom is not driven out by what is another's: calls, graphs, calls of other tasks
 # (Each program's last chunk stays as it is: a dozen of 4 KiB in each CPU's 256.)

@@ -36,7 +36,7 @@ in_shell 'cd /sys/kernel/tracing; $T fire; H=events/app/req/hist G=events/app/re
 	echo enable_hist:app:req >events/app/done/trigger; echo hist:keys=id >$G; echo 1 >instances/two/events/app/req/enable
 	for list in set_event_notrace_pid set_event_pid; do
 		rm -f $TMP/go $TMP/said; mkfifo $TMP/go $TMP/said; exec 5<>$TMP/go 6<>$TMP/said
-		$T storm $N <&5 >&6 & until grep -q "id: *1 " $H; do sleep 0.1; done; number=$!; [ $list = set_event_pid ] && number=2000000000
+		$T storm $N <&5 >&6 & until grep -q "id: *1 " $H; do sleep 0.1; done; number=$!; [ $list = set_event_pid ] && number=1000000000
 		echo $number >$list; echo $number >instances/two/$list
 		kill -STOP $PPID; echo >&5; read -r word <&6; kill -CONT $PPID; echo >&5; wait; cat $H; echo hist:keys=id:clear >>$G; : >$list; : >instances/two/$list
 	done'
