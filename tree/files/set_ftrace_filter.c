@@ -129,11 +129,28 @@ static int list_fn(void *arg, const struct uft_function *f)
 	return 0;
 }
 
-/* Shows the words for objects that no program has loaded yet. */
+/* Does `!func:mod:OBJECT` remove word @i, which waits for an object? `*` stands for any function, as in the kernel. */
+static int is_removed_by(const struct selection *s, size_t i, const char *func, const char *object)
+{
+	return s->p[i].object && !strcmp(s->p[i].object, object) && (!strcmp(func, "*") || !strcmp(func, s->p[i].func));
+}
+
+/* Does word @i wait for an object, and no later word remove it? */
+static int is_kept(const struct selection *s, size_t i)
+{
+	if (s->is_not[i] || !s->p[i].object || s->p[i].object[0] == '!')	/* all objects but one wait for none */
+		return 0;
+	for (size_t k = i + 1; k < s->n; k++)
+		if (s->is_not[k] && s->p[k].object && is_removed_by(s, i, s->p[k].func, s->p[k].object))
+			return 0;
+	return 1;
+}
+
+/* Shows the words for objects that no program has loaded yet, the newest first, as the kernel does. */
 static void show_absent(struct uft_tree *t, struct selection *s)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		if (s->is_not[i] || !s->p[i].object || uft_session_has_object(t->session, s->p[i].object))
+	for (size_t i = s->n; i--;) {
+		if (!is_kept(s, i) || uft_session_has_object(t->session, s->p[i].object))
 			continue;
 		if (s->out)
 			text_printf(s->out, "%s:mod:%s\n", strcmp(s->p[i].func, "*") ? s->p[i].func : "",
@@ -322,22 +339,26 @@ static int removal_fn(void *arg, const struct uft_function *f)
 	return r->found;
 }
 
-/* Does the list have the functions that `!word` removes? The kernel requires this only for the graph's lists. */
+/*
+ * Does the list have what `!word` removes? As in the kernel this is required of functions in the graph's lists, and
+ * of the words that wait for an object in all.
+ */
 static int has_removed(struct uft_handle *h, struct edit *e, const struct word *w, const struct uft_pattern *p)
 {
+	int is_absent = p->object && p->object[0] != '!' && !uft_session_has_object(h->t->session, p->object), ret;
 	struct removal r = { .p = p };
-	int ret;
 
-	if (w->text[0] != '!' || list_of(&h->at) < LIST_GRAPH || list_of(&h->at) == LIST_STACK ||
-	    (p->object && !uft_session_has_object(h->t->session, p->object)))
+	if (w->text[0] != '!' || (!is_absent && (list_of(&h->at) < LIST_GRAPH || list_of(&h->at) == LIST_STACK)))
 		return 1;
 	text_put(&e->words, "", 1);
 	if (e->words.error)
 		return 1;
 	e->words.n--;
 	ret = selection_make(e->words.p, &r.s);
-	if (!ret)
+	if (!ret && !is_absent)
 		uft_session_functions(h->t->session, NULL, removal_fn, &r);
+	for (size_t i = 0; !ret && is_absent && i < r.s.n; i++)
+		r.found |= is_kept(&r.s, i) && is_removed_by(&r.s, i, p->func, p->object);
 	selection_free(&r.s);
 	return ret || r.found;
 }

@@ -513,7 +513,7 @@ static int put_due(struct instance *in, enum action action, uint32_t cpu, uint64
 
 static void spend(struct trigger *v)
 {
-	if (v->ration)
+	if (v->ration && !trigger_is_endless(v))
 		v->ration->left--;
 }
 

@@ -49,9 +49,18 @@ struct ration { uint64_t left; size_t refs; };
 /* @more: the next of the same function, + 1; 0 none. @ration: of a kind without a count NULL. */
 struct trigger { char *func; unsigned kind; uint32_t more; struct ration *ration; };
 
+/* As in the kernel a count of -1 of a command that switches an event stays. */
+static inline int trigger_is_endless(const struct trigger *v)
+{
+	return v->ration && action_of(v->kind) >= ENABLE && v->ration->left == UINT64_MAX;
+}
+
+/* With a count below 0 only stacktrace acts, and what switches an event. */
 static inline int trigger_may_act(const struct trigger *v)
 {
-	return !v->ration || v->ration->left;
+	int is_signed = action_of(v->kind) != STACK && action_of(v->kind) < ENABLE;
+
+	return !v->ration || (is_signed ? (int64_t)v->ration->left > 0 : v->ration->left != 0);
 }
 
 #define MAX_DUE		16

@@ -64,6 +64,20 @@ static const char *find_colon(const char *p)
 	return p;
 }
 
+/*
+ * Reads the count of a command, up to a colon: what follows is ignored, as in the kernel. There an empty one is -1,
+ * and refused if the command switches an event.
+ */
+static int parse_count(const char *text, enum action action, struct command *out)
+{
+	size_t n = strcspn(text, ":");
+
+	out->count = UINT64_MAX;
+	if (!n)
+		return action >= ENABLE ? -EINVAL : 0;
+	return text_number(text, n, 0, &out->count);
+}
+
 int trigger_parse(const struct uft_event_table *types, const char *word, struct command *out)
 {
 	int is_not = word[0] == '!', ret;
@@ -87,8 +101,12 @@ int trigger_parse(const struct uft_event_table *types, const char *word, struct 
 	if (action == DUMP || action == CPUDUMP) {
 		out->kind = kind_of(action, 0, action == DUMP);
 		out->count = 1;
-	} else if (arg && !is_not && text_number(arg, strlen(arg), 0, &out->count)) {
-		return trigger_refuse(out, "Invalid count", (size_t)(arg - word));
+	} else if (arg && !is_not) {
+		ret = parse_count(arg, action, out);
+		if (ret) {
+			trigger_refuse(out, "Invalid count", (size_t)(arg - word));
+			return ret;
+		}
 	}
 	return 1;
 }
@@ -110,8 +128,8 @@ void trigger_show_one(const struct uft_event_table *types, const struct trigger 
 
 		text_printf(out, "%s:%s:", type->system, type->name);
 	}
-	if (v->ration)
-		text_printf(out, "count=%llu\n", (unsigned long long)v->ration->left);
+	if (v->ration && !trigger_is_endless(v))
+		text_printf(out, "count=%lld\n", (long long)v->ration->left);
 	else
 		text_printf(out, "unlimited\n");
 }

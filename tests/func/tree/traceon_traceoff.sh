@@ -17,8 +17,8 @@ cat >expected <<'KERNEL'
 #### all functions enabled #### lonely:traceon:unlimited inner:traceoff:count=3 outer:traceoff:unlimited
 inner lonely:traceon:unlimited inner:traceoff:count=3 outer:traceoff:unlimited
 #### all functions enabled #### lonely:traceon:unlimited inner:traceoff:count=3 outer:traceoff:unlimited
-1 1 0 1 1 1 1 1 1 1 0 1 1 #### all functions enabled #### inner:traceoff:count=3 outer:traceoff:count=0 outer:traceoff:unlimited
-0 #### all functions enabled #### inner:traceoff:count=3 outer:traceoff:count=0 0 #### all functions enabled #### #### no functions disabled #### inner outer:traceoff:unlimited
+1 1 0 1 1 1 1 1 1 0 1 1 1 #### all functions enabled #### inner:traceoff:count=3 outer:traceoff:count=-1 outer:traceoff:unlimited
+0 #### all functions enabled #### inner:traceoff:count=3 outer:traceoff:count=-1 0 #### all functions enabled #### #### no functions disabled #### inner outer:traceoff:unlimited
 KERNEL
 expect_equal "lists" "$(sed 's/ $//' listed)" "$(cat expected)"
 
