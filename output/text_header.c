@@ -45,6 +45,9 @@ void text_header(struct uft_printer *t, const struct uft_info *info)
 	emit_buf_puts(&t->buf, line);
 	if (!(t->flags & UFT_TEXT_CONTEXT))
 		return;
+	if (t->flags & UFT_TEXT_LATENCY &&
+	    !(events_wait(t) ? t->events->worst.end_ns : uft_stream_info(t->src.st)->events))
+		return;		/* nothing to show: the kernel has no columns then */
 	if (t->flags & UFT_TEXT_LATENCY)
 		form_latency_header(t, info, events_wait(t) ? &t->events->worst : NULL);
 	if (row->is_tree || t->flags & TEXT_REL_TIME)

@@ -67,7 +67,7 @@ trace preemptirqsoff locks
 at_least 400000
 expect_out "#  => started at: pthread_mutex_lock"
 trace irqsoff locks
-expect_equal "no signal was blocked" "$latency $(grep -c . lines)" "0 0"
+expect_equal "no signal was blocked" "$latency $(grep -c . lines)" " 0"
 trace preemptoff signals
 expect_equal "masks are no locks" "$(grep -c masked lines)" 0		# the loader has a lock at the end
 
@@ -80,7 +80,7 @@ expect_equal "who wakes whom" "$(sed -n 's/.*us.\{0,1\}: *\([0-9]*\):[0-9 ]*:R *
 expect_equal "its policy, which a fork resets" "$(sed -n 's/^#    | task: .*-'"$woken"' (uid:? nice:-\{0,1\}[0-9]* \(.*\))/\1/p' out)" \
 	"policy:3 rt_prio:0"
 trace wakeup_rt wakes
-expect_equal "no thread has a real-time class" "$latency $(grep -c '==>' out)" "0 0"
+expect_equal "no thread has a real-time class" "$latency $(grep -c '==>' out)" " 0"
 
 # ---- A filter that comes later kills for the calls that ask for a policy, or refuses them; emulators know none
 if [ -z "$emulator" ]; then
