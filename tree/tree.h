@@ -22,8 +22,7 @@
  *
  * What a file system must know
  *  1. Contents come from reads: sizes are 0 as in the kernel. Serve with direct I/O; no cache, no readahead.
- *  2. uft_tree_open() gets the open's flags: O_TRUNC clears lists and buffers at once, O_APPEND keeps them. A
- *     transport that learns of a truncation in another way passes it to uft_tree_truncate().
+ *  2. uft_tree_open() gets the open's flags: O_TRUNC clears lists and buffers at once, O_APPEND keeps them.
  *  3. Writes have no offset: one write is one or more commands. An error is the errno of that write, and changes
  *     nothing. An incomplete last line goes on in the next write; the release carries it out, and its error is the
  *     close's.
@@ -166,7 +165,6 @@ size_t uft_tree_options(const char **names, size_t max);
 
 /* @flags: of open(2); @pid: the task that opens it (messages and trace_marker name it), 0: this process. */
 int uft_tree_open(struct uft_tree *t, uft_node node, int flags, pid_t pid, struct uft_handle **out);
-int uft_tree_truncate(struct uft_tree *t, uft_node node);		/* as O_TRUNC does, without a handle */
 /* Bytes, 0 at the end, negative errno. @flags: O_NONBLOCK. */
 ssize_t uft_tree_read(struct uft_handle *h, void *buf, size_t n, uint64_t offset, int flags);
 ssize_t uft_tree_write(struct uft_handle *h, const void *buf, size_t n);

@@ -18,18 +18,10 @@
 
 struct job {				/* what the owner is asked to do */
 	struct uft_handle *h;
-	const struct place *at;
 	const char *p;
 	size_t n;
 	ssize_t result;
 };
-
-static int truncate_job(void *arg)
-{
-	const struct place *at = ((struct job *)arg)->at;
-
-	return at->row->truncate ? at->row->truncate(at) : 0;
-}
 
 static int open_job(void *arg)
 {
@@ -85,25 +77,6 @@ static int release_job(void *arg)
 	struct uft_handle *h = ((struct job *)arg)->h;
 
 	return h->at.row->release(h);
-}
-
-int uft_tree_truncate(struct uft_tree *t, uft_node node)
-{
-	struct place at;
-	int ret;
-
-	pthread_mutex_lock(&t->lock);
-	ret = node_place(t, node, &at);
-	if (!ret)
-		at.in->handles++;
-	pthread_mutex_unlock(&t->lock);
-	if (ret)
-		return ret;
-	ret = tree_call(t, truncate_job, &(struct job){ .at = &at });
-	pthread_mutex_lock(&t->lock);
-	at.in->handles--;
-	pthread_mutex_unlock(&t->lock);
-	return ret;
 }
 
 /*

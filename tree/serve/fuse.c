@@ -17,7 +17,8 @@
  *
  * What the kernel does with our answers, and what follows
  *	- Sizes are 0 and contents come from reads: direct I/O, attributes valid for no time.
- *	- `>` comes as O_TRUNC of the open (FUSE_CAP_ATOMIC_O_TRUNC), or as a size set to 0 (truncate(2)).
+ *	- `>` comes as O_TRUNC of the open (FUSE_CAP_ATOMIC_O_TRUNC). A size set by truncate(2) has no effect, as in the
+ *	  kernel.
  *	- splice ignores direct I/O: it goes through the page cache and ends at the size. So trace_pipe_raw,
  *	  once it is open, is huge to the kernel, though not to a caller of stat (fuse_claim_size()): tar would
  *	  fill the disk with zeros. There is no read-ahead, each read of a page is answered by one sub-buffer. A
@@ -120,8 +121,6 @@ static void op_setattr(fuse_req_t req, fuse_ino_t node, struct stat *attr, int t
 		ret = uft_tree_setattr(fuse_of(req)->tree, node, to_set & FUSE_SET_ATTR_MODE ? attr->st_mode :
 				       (mode_t)-1, to_set & FUSE_SET_ATTR_UID ? attr->st_uid : (uid_t)-1,
 				       to_set & FUSE_SET_ATTR_GID ? attr->st_gid : (gid_t)-1);
-	if (!ret && to_set & FUSE_SET_ATTR_SIZE)
-		ret = attr->st_size == 0 ? uft_tree_truncate(fuse_of(req)->tree, node) : -EINVAL;
 	if (ret < 0)
 		fuse_reply_err(req, -ret);
 	else
