@@ -305,6 +305,8 @@ ssize_t read_pipe(struct uft_handle *h, char *buf, size_t n, uint64_t offset, in
 		}
 		if (ret || p->out.n)
 			break;
+		if (h->flags & O_NONBLOCK)	/* the end is for readers that wait, as in the kernel */
+			return -EAGAIN;
 		if (!h->at.in->set.is_on && p->has_read)
 			return 0;
 		if (flags & O_NONBLOCK)
