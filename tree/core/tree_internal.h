@@ -230,6 +230,7 @@ struct instance {
 	size_t nattrs;
 	int is_going;			/* rmdir has begun: hidden from lookups; under t->lock */
 	struct pipe *pipes;		/* trace_pipes open; the owner's, as all that follows */
+	size_t nraw;			/* open trace_pipe_raw and snapshot_raw */
 
 	struct settings set;		/* is_on and options are read by others */
 	struct uft_live *live;

@@ -87,6 +87,7 @@ int open_raw(struct uft_handle *h)
 	if (is_frozen(h) && snapshot_is_used(h->at.in))
 		return -EBUSY;
 	h->priv = calloc(1, sizeof(struct raw_reader));
+	h->at.in->nraw += h->priv != NULL;
 	return h->priv ? 0 : -ENOMEM;
 }
 
@@ -94,6 +95,7 @@ int release_raw(struct uft_handle *h)
 {
 	struct raw_reader *r = h->priv;
 
+	h->at.in->nraw--;
 	free(r->page);
 	free(r);
 	return 0;

@@ -36,8 +36,8 @@ ssize_t store_current_tracer(struct uft_handle *h, const char *p, size_t n)
 
 		if (strlen(name) != len || memcmp(name, p, len))
 			continue;
-		if (h->at.in->pipes && tracer[i] != set.tracer) {
-			h->t->conflict = "A trace_pipe of it is open";
+		if ((h->at.in->pipes || h->at.in->nraw) && tracer[i] != set.tracer) {
+			h->t->conflict = "A trace_pipe, trace_pipe_raw or snapshot_raw of it is open";
 			return -EBUSY;
 		}
 		set.tracer = tracer[i];
