@@ -76,5 +76,7 @@ ssize_t store_trace_clock(struct uft_handle *h, const char *p, size_t n)
 		h->wrong = "Unknown clock";
 		return -EINVAL;
 	}
+	if (set.clock == h->at.in->set.clock)	/* a kernel clears at each write, and another clock does so */
+		tree_clear(h->at.in, UFT_LIVE_ALL);
 	return store_settings(h, &set, 0, n);
 }
