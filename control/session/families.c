@@ -17,7 +17,7 @@
 
 #define DROP_MS		20	/* between searches for families that no process has any more, */
 #define DROP_MAX_MS	1000	/* or up to so long while none is found, */
-#define DROP_SHARE	20	/* and at most 1/20 of the time is spent on them; not so where few are left */
+#define DROP_SHARE	100	/* and at most 1/100 of the time is spent on them; not so where few are left */
 
 static int has_target(const struct uft_session *s, uint32_t family)
 {
