@@ -62,6 +62,7 @@
 
 #define SCAN_MS		200	/* thread names, strays */
 #define SEIZED_MS	1
+#define EXEC_NS		2000000		/* of a turn, for stops of tasks that execute a program */
 #define AGENT_ALONE_MS	100	/* between the ends of an agent and of its process, or its exec: waited for at once, */
 #define AGENT_LOST_MS	3000	/* and looked for again at each scan, before the agent counts as ended alone */
 #define LATE_MS		500	/* for tasks that did not stop in time, before we end */
@@ -655,11 +656,34 @@ pid_t uft_session_process_of(pid_t tid)
 	return pid > 0 ? (pid_t)pid : 0;
 }
 
+static uint32_t bell_rings(const struct uft_session *s)
+{
+	return __atomic_load_n(&s->arena.board->bell, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * Until @deadline, waits for stops of tasks that execute a program, and serves requests when the bell rings.
+ * @served: the rings before requests were served last.
+ */
+static void await_execs(struct uft_session *s, uint64_t deadline, uint32_t served)
+{
+	while (exec_task_poll(s) > 0 && now_ns() < deadline && s->exec_tasks) {
+		uint32_t rings;
+
+		sched_yield();		/* the tasks that are waited for may need this CPU */
+		rings = bell_rings(s);
+		if (rings != served)
+			request_serve(s);
+		served = rings;
+	}
+}
+
 void session_step(struct uft_session *s, int timeout_ms)
 {
 	struct epoll_event ev[16];
 	uint64_t now = now_ns(), drained;
 	int wait_ms = timeout_ms, n;
+	uint32_t rings;
 
 	if (s->targets && s->ev.task) {
 		int to_scan = s->next_scan_ns > now ? (int)((s->next_scan_ns - now) / 1000000) + 1 : 0;
@@ -678,12 +702,10 @@ void session_step(struct uft_session *s, int timeout_ms)
 	for (int i = 0; i < n; i++)
 		if (ev[i].data.fd == s->bell_fd && read(s->bell_fd, &drained, sizeof(drained)) < 0)
 			continue;
+	rings = bell_rings(s);
 	request_serve(s);
 	watchdog_serve(s);
-	while (exec_task_poll(s) > 0 && now_ns() - now < 2000000 && s->exec_tasks) {
-		sched_yield();		/* the tasks that are waited for may need this CPU */
-		request_serve(s);
-	}
+	await_execs(s, now + EXEC_NS, rings);
 	if (n > 0)
 		poll_targets(s);
 	reap_launched(s);
