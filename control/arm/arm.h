@@ -46,6 +46,8 @@ static inline uint16_t site_want_at(unsigned index)
  * agent is stuck; -ETIMEDOUT: the agent did not answer this command.
  */
 int command_params(struct uft_session *s, struct target *t);	/* the tracer's parameters */
+/* The same before the agent starts, which begins with them: the next command_params() only waits for that. */
+void command_params_ahead(struct uft_session *s, struct target *t);
 /*
  * Warns once if a target will read stacks and may have a seccomp filter: the read is a system call that programs do not
  * need, so a filter may kill the process for it. The user asked for stacks, so they are not refused. Sends no command.

@@ -93,18 +93,35 @@ static void translate_pids(const struct target *t, struct uft_tracer_params *p)
 	p->nnot_pids = own_numbers(t, p->pids + p->npids, all.pids + all.npids, all.nnot_pids);
 }
 
-int command_params(struct uft_session *s, struct target *t)
+static void write_params(struct uft_session *s, struct target *t)
 {
 	struct uft_tracer_params params = s->spec->params;	/* a copy: it is changed for this target */
 
-	if (!target_takes_commands(t))
-		return -ESRCH;
 	params.has_events = (params.has_events & ~(uint32_t)UFT_EVENTS_CPU) | may_ask(s, t);
 	params.kin_lists = pid_inherit_lists(s, t->pid);
 	translate_pids(t, &params);
 	stacks_put_ids(s, t, &params);
 	stacks_warn(s, t);
 	shared_write(channel_payload(command_begin(s, t, UFT_CMD_TRACER, 1, 0)), &params, sizeof(params));
+}
+
+void command_params_ahead(struct uft_session *s, struct target *t)
+{
+	write_params(s, t);
+	channel_post(&s->arena, t->slice);
+	t->has_params_ahead = 1;
+}
+
+int command_params(struct uft_session *s, struct target *t)
+{
+	const int is_posted = t->has_params_ahead;
+
+	t->has_params_ahead = 0;
+	if (!target_takes_commands(t))
+		return -ESRCH;
+	if (is_posted)
+		return command_wait(s, t);
+	write_params(s, t);
 	return command_send(s, t);
 }
 

@@ -195,9 +195,9 @@ int start_no_slice(const struct uft_session *s, struct uft_error *err)
 			s->arena.path, strerror(why));
 }
 
-/* Claims a slice and puts the runtime into the image. 0, or -errno and the reason in @err. */
+/* Claims a slice and puts the runtime into the image. @t: NULL, its space is not known. 0, or -errno, why in @err. */
 static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_limits *limit,
-			  const struct space *known, uint32_t *slice, struct remote **r, uint64_t *boot,
+			  struct target *t, uint32_t *slice, struct remote **r, uint64_t *boot,
 			  struct uft_error *err)
 {
 	char why[400];
@@ -214,7 +214,12 @@ static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, const st
 	if (*slice == UFT_NO_SLICE)
 		return start_no_slice(s, err);
 	session_set_slice(s, *slice);
-	ret = inject_blob(s, *slice, tid, denied, limit, known, r, boot);
+	if (t && s->spec) {
+		t->slice = *slice;
+		t->own_pid = own;
+		command_params_ahead(s, t);
+	}
+	ret = inject_blob(s, *slice, tid, denied, limit, t ? t->space : NULL, r, boot);
 	if (!ret)
 		return 0;
 	arena_release(&s->arena, *slice);
@@ -283,7 +288,7 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_l
 		ret = t ? 0 : uft_fail(err, -ENOMEM, "no memory for %s", sp->img->exe);
 	}
 	if (!ret && !is_first)
-		ret = inject_runtime(s, tid, ppid, limit, sp, &slice, &r, &boot, err);
+		ret = inject_runtime(s, tid, ppid, limit, t, &slice, &r, &boot, err);
 	if (ret) {
 		target_drop(s, t);
 		if (is_first && r)

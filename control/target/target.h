@@ -66,6 +66,7 @@ struct target {
 	int looked_at_sigtrap;		/* 1: int3s may be written; -1: the program uses SIGTRAP itself */
 	int is_put_back;		/* target_restore_code() was called: never armed again */
 	int has_agent;
+	int has_params_ahead;		/* arm_params.c: posted, and not waited for */
 	uint64_t armed;
 	struct remote *remote;		/* stopped by ptrace, see exec_inject.c */
 	/* 1 + the request by which a thread waits in r_brk for the session's answer; 0: none */
