@@ -40,7 +40,7 @@
 #include "uft/rings.h"
 
 #define UFT_ABI_MAGIC	0x31414e4552544655ull	/* "UFTRENA1" */
-#define UFT_ABI_VERSION	10u
+#define UFT_ABI_VERSION	11u
 #define UFT_ABI_RECORDS	3u	/* first version with today's records, sub-buffers and rings */
 
 /* ---- Arena -------------------------------------------------------------------------------- */
@@ -764,8 +764,6 @@ _Static_assert(sizeof(struct uft_profile) == 64, "abi");
  */
 #define UFT_BOARD_SUFFIX	".b"
 #define UFT_FAMILY_SUFFIX	".f"	/* its number in decimal follows */
-#define UFT_BOOT_RESUME	352
-#define UFT_BOOT_BACK	360
 /* of a thread: registers, in the order of their numbers in instructions, and its signal mask */
 struct uft_way_back {
 	uint64_t reg[16], flags, pc, mask;
@@ -790,7 +788,6 @@ struct uft_boot {
 	uint64_t arena_bytes;	/* to map: board and a family */
 	uint32_t cpu_vendor_ok;	/* 1: an aligned 8-byte store over live code is known good (st8) */
 	uint32_t no_mprotect;	/* 1: text must be written through /proc/self/mem (W^X) */
-	uint64_t arena_addr;	/* w: where mail and slices were mapped */
 	int32_t result;		/* w: 0 or -errno */
 	uint32_t denied;	/* enum uft_denied: what seccomp filters end the new program for */
 	uint64_t blob_at, blob_bytes;	/* where the session mapped the blob */
@@ -812,9 +809,6 @@ struct uft_boot {
 	struct uft_own_limit space;	/* w */
 	uint64_t rdebug;	/* the loader's list (struct r_debug), if it is known before the loader runs; else 0 */
 };
-_Static_assert(offsetof(struct uft_boot, resume) == UFT_BOOT_RESUME &&
-	       offsetof(struct uft_boot, back) == UFT_BOOT_BACK &&
-	       offsetof(struct uft_boot, is_rejoining) == 348, "runtime/arch/x86_64/entry.S");
 
 /*
  * Attach. A thread of the running process is stopped only to map the blob, to make, at uft_blob_attach with

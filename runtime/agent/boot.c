@@ -7,6 +7,7 @@
  * an rseq area may be expected; libc replaces it when it starts.
  */
 #include "runtime/agent/agent.h"
+#include "runtime/agent/layout.h"
 
 #include "runtime/arch/arch.h"
 #include "runtime/base/mem.h"
@@ -18,6 +19,14 @@
 #define STAND_IN_BYTES	(64u << 10)
 #define STAND_IN_FILLED	4096u
 #define ASK_MS		1000	/* wait for an answer of the session that detaches */
+
+#define BOOT_OFFSET(member, n) _Static_assert(offsetof(struct uft_boot, member) == (n), "layout.h")
+BOOT_OFFSET(is_rejoining, BOOT_IS_REJOINING);
+BOOT_OFFSET(resume, BOOT_RESUME);
+BOOT_OFFSET(back.reg, BOOT_BACK);
+BOOT_OFFSET(back.flags, BOOT_BACK_FLAGS);
+BOOT_OFFSET(back.pc, BOOT_BACK_PC);
+BOOT_OFFSET(back.mask, BOOT_BACK_MASK);
 
 struct uft_boot uft_boot = { .version = UFT_ABI_VERSION };
 struct uft_rt uft_rt;
@@ -86,7 +95,6 @@ static int map_family(int fd)
 
 	if (sys_is_error(at))
 		return (int)at;
-	uft_boot.arena_addr = (uint64_t)at;
 	uft_rt.mail = (struct uft_mail *)at;
 	uft_rt.slice_index = uft_boot.slice;
 	uft_rt.slice = rt_slice(uft_boot.slice % uft_rt.arena->per_file);

@@ -19,7 +19,7 @@ import gdb
 from gdb.unwinder import Unwinder, register_unwinder
 
 MAGIC = 0x31414E4552544655
-VERSION = 10
+VERSION = 11
 BOARD = 1 << 16		# UFT_BOARD_BYTES
 SLICES = 64		# of a family, at most
 CALLEE_SAVED = ("rbx", "rbp", "r12", "r13", "r14", "r15")

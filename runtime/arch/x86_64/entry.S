@@ -5,6 +5,7 @@
  * uft_blob_start is jumped to by ptrace: no return address, any register, rsp 16-aligned below the program's stack.
  * It ends at the breakpoint that the session waits for; no thread goes on behind it.
  */
+#include "runtime/agent/layout.h"
 #include "runtime/arch/function.h"
 	.text
 
@@ -27,7 +28,7 @@
 	syscall
 	test	%rax, %rax
 	jz	2f
-	mov	uft_boot+352(%rip), %rax	/* UFT_BOOT_RESUME: the session was killed */
+	mov	uft_boot+BOOT_RESUME(%rip), %rax	/* the session was killed */
 	test	%rax, %rax
 	jz	1f
 	jmp	*%rax
@@ -45,43 +46,43 @@
 /*
  * Jumped to by ptrace, on the stack of an agent that does not exist. The session stops the thread at the exit of the
  * last system call and puts it back to where it was. If the session was killed, the thread goes there by itself:
- * uft_boot.back, at UFT_BOOT_BACK.
+ * uft_boot.back.
  */
 	FUNCTION uft_blob_rejoin
 	.cfi_undefined %rip
 	xor	%ebp, %ebp
 	cld
 	call	agent_rejoin
-	movl	$0, uft_boot+348(%rip)		/* is_rejoining */
+	movl	$0, uft_boot+BOOT_IS_REJOINING(%rip)
 	mov	$14, %eax			/* rt_sigprocmask that changes nothing */
 	mov	$0, %edi
 	mov	$0, %esi
 	mov	$0, %edx
 	mov	$8, %r10d
 	syscall
-	pushq	uft_boot+488(%rip)		/* flags; the following instructions leave them alone */
+	pushq	uft_boot+BOOT_BACK_FLAGS(%rip)		/* flags; the following instructions leave them alone */
 	popfq
-	mov	uft_boot+360+8*4(%rip), %rsp
+	mov	uft_boot+BOOT_BACK+8*4(%rip), %rsp
 	mov	$14, %eax
 	mov	$2, %edi			/* SIG_SETMASK */
-	lea	uft_boot+504(%rip), %rsi
+	lea	uft_boot+BOOT_BACK_MASK(%rip), %rsi
 	syscall
-	mov	uft_boot+360+8*0(%rip), %rax
-	mov	uft_boot+360+8*1(%rip), %rcx
-	mov	uft_boot+360+8*2(%rip), %rdx
-	mov	uft_boot+360+8*3(%rip), %rbx
-	mov	uft_boot+360+8*5(%rip), %rbp
-	mov	uft_boot+360+8*6(%rip), %rsi
-	mov	uft_boot+360+8*7(%rip), %rdi
-	mov	uft_boot+360+8*8(%rip), %r8
-	mov	uft_boot+360+8*9(%rip), %r9
-	mov	uft_boot+360+8*10(%rip), %r10
-	mov	uft_boot+360+8*11(%rip), %r11
-	mov	uft_boot+360+8*12(%rip), %r12
-	mov	uft_boot+360+8*13(%rip), %r13
-	mov	uft_boot+360+8*14(%rip), %r14
-	mov	uft_boot+360+8*15(%rip), %r15
-	jmp	*uft_boot+496(%rip)
+	mov	uft_boot+BOOT_BACK+8*0(%rip), %rax
+	mov	uft_boot+BOOT_BACK+8*1(%rip), %rcx
+	mov	uft_boot+BOOT_BACK+8*2(%rip), %rdx
+	mov	uft_boot+BOOT_BACK+8*3(%rip), %rbx
+	mov	uft_boot+BOOT_BACK+8*5(%rip), %rbp
+	mov	uft_boot+BOOT_BACK+8*6(%rip), %rsi
+	mov	uft_boot+BOOT_BACK+8*7(%rip), %rdi
+	mov	uft_boot+BOOT_BACK+8*8(%rip), %r8
+	mov	uft_boot+BOOT_BACK+8*9(%rip), %r9
+	mov	uft_boot+BOOT_BACK+8*10(%rip), %r10
+	mov	uft_boot+BOOT_BACK+8*11(%rip), %r11
+	mov	uft_boot+BOOT_BACK+8*12(%rip), %r12
+	mov	uft_boot+BOOT_BACK+8*13(%rip), %r13
+	mov	uft_boot+BOOT_BACK+8*14(%rip), %r14
+	mov	uft_boot+BOOT_BACK+8*15(%rip), %r15
+	jmp	*uft_boot+BOOT_BACK_PC(%rip)
 	FUNCTION_END uft_blob_rejoin
 
 /*
