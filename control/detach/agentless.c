@@ -247,8 +247,7 @@ static int send_in(const struct agentless *s, pid_t tid, int *sig)
 	task_request(PTRACE_SETSIGMASK, tid, sizeof(all), &all);
 	ret = run_through(s, tid, sig);
 	if (ret == -EAGAIN) {		/* the thread goes back by itself */
-		ptrace(PTRACE_INTERRUPT, tid, 0, 0);
-		late_task_add(tid);
+		late_task_interrupt(tid);
 		return -ETIMEDOUT;
 	}
 	if (ret == -ESRCH)

@@ -302,8 +302,7 @@ static long agent_call(pid_t agent, struct user_regs_struct *regs, uint64_t insn
 			ret = task_wait_stop(agent, &status);
 		while (ret == -EAGAIN && now_ns() < deadline /* GUARD(munmap_deadline) */);
 		if (ret == -EAGAIN) {
-			ptrace(PTRACE_INTERRUPT, agent, 0, 0);
-			late_task_add(agent);
+			late_task_interrupt(agent);
 			return -ETIMEDOUT;
 		}
 		if (ret)

@@ -538,11 +538,10 @@ static void resume_one(const struct task_search *search, struct stopped_task *t)
 		task_resume_with(t->tid, t->sig, &t->regs);
 	else if (t->state == TASK_STOPPED)
 		task_resume(t->tid, t->sig);
-	else if (t->state == TASK_SEIZED || t->state == TASK_INTERRUPTED || t->state == TASK_IN_CALL) {
-		if (t->state == TASK_SEIZED)
-			ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
+	else if (t->state == TASK_SEIZED)
+		late_task_interrupt(t->tid);
+	else if (t->state == TASK_INTERRUPTED || t->state == TASK_IN_CALL)
 		late_task_add(t->tid);
-	}
 }
 
 /* Resumes all tasks. Tasks that ran go first: the others wait for something. */

@@ -217,6 +217,12 @@ void late_task_add(pid_t tid)
 	late.task[late.n++] = (struct late){ tid, (pid_t)proc_status_number(tid, "Tgid", 10) };
 }
 
+void late_task_interrupt(pid_t tid)
+{
+	ptrace(PTRACE_INTERRUPT, tid, 0, 0);	/* if this fails, the task is dying */
+	late_task_add(tid);
+}
+
 int late_task_take(pid_t tid)
 {
 	for (unsigned i = 0; i < late.n; i++)
@@ -355,8 +361,7 @@ int task_end(pid_t tid, int pidfd, int (*is_same)(void *arg, pid_t tid), void *a
 		ret = syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) ? -errno : 0;
 	else
 		ret = -ESRCH;
-	ptrace(PTRACE_INTERRUPT, tid, 0, 0);
-	late_task_add(tid);
+	late_task_interrupt(tid);
 	return ret;
 }
 

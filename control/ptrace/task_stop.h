@@ -125,6 +125,7 @@ void late_call_give_back(pid_t tid);
 void late_call_forget(pid_t tid);
 int stop_signal_of(int status);			/* the signal that a task stopped for and has to get; 0: none */
 void late_task_add(pid_t tid);			/* an interrupted task is left to tasks_reap_late() */
+void late_task_interrupt(pid_t tid);		/* the same of a seized task, which runs */
 int late_task_take(pid_t tid);			/* 1: the task was late, and is the caller's now */
 /* As task_resume(), with registers that the caller has read by PTRACE_GETREGS. */
 void task_resume_with(pid_t tid, int sig, struct user_regs_struct *regs);

@@ -73,8 +73,7 @@ void watchdog_let_execute(struct uft_session *s, pid_t tid, pid_t tgid)
 	if (is_alone(tid, tgid))
 		int3_take_out(s, tid);
 	watchdog_forget(s, tid);
-	ptrace(PTRACE_INTERRUPT, tid, 0, 0);
-	late_task_add(tid);			/* it is seized: task_stop() goes on from there */
+	late_task_interrupt(tid);		/* it is seized: task_stop() goes on from there */
 	ret = task_stop(tid, &sig);
 	if (!ret)
 		task_resume(tid, sig);

@@ -91,6 +91,26 @@ static void test(uint8_t *page, const int *told, int served)
 	free(s);
 }
 
+static int lacks_memory;
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return lacks_memory ? NULL : __real_calloc(n, size);
+}
+
+/* Without memory for a list of the processes any of them may still have a trap, so all are kept. */
+static void tend_without_memory(struct uft_session *s)
+{
+	const unsigned before = int3_count(s);
+
+	lacks_memory = 1;
+	int3_tend(s);
+	lacks_memory = 0;
+	CHECK(int3_count(s) == before);
+}
+
 /* Programs that come and go, each with libraries at other places. */
 static void test_table(uint8_t *page)
 {
@@ -111,6 +131,7 @@ static void test_table(uint8_t *page)
 			int3_target_ends(s, &t);
 		else
 			trap_ops.gone(s, 0x10000000 + run * 0x100000, 0x10000000 + (run + 1) * 0x100000);
+		tend_without_memory(s);
 		int3_tend(s);
 		CHECK(int3_count(s) <= 3001);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * remote_call_test.c - the runtime's memory in a fresh image: in how many stops it is mapped, what the task's signal mask
- * is behind that, and what is left where it cannot be done so
+ * is behind that, and what is left where it cannot be done so; and calls whose task does not stop, or cannot be asked
  */
 #include <elf.h>
 #include <errno.h>
@@ -26,15 +26,37 @@
 #include "control/ptrace/task_stop.h"
 
 static unsigned stops;
+static int is_blind;		/* no stop is seen */
+static int cannot_peek;		/* at the signals that wait */
 
 int __real_task_wait_until(pid_t tid, int *status, uint64_t deadline);
 int __wrap_task_wait_until(pid_t tid, int *status, uint64_t deadline);
 int __wrap_task_wait_until(pid_t tid, int *status, uint64_t deadline)
 {
-	int ret = __real_task_wait_until(tid, status, deadline);
+	int ret = is_blind ? -EAGAIN : __real_task_wait_until(tid, status, deadline);
 
 	stops += !ret;
 	return ret;
+}
+
+long __real_ptrace(enum __ptrace_request request, ...);
+long __wrap_ptrace(enum __ptrace_request request, ...);
+long __wrap_ptrace(enum __ptrace_request request, ...)
+{
+	va_list ap;
+	pid_t pid;
+	void *addr, *data;
+
+	va_start(ap, request);
+	pid = va_arg(ap, pid_t);
+	addr = va_arg(ap, void *);
+	data = va_arg(ap, void *);
+	va_end(ap);
+	if (request == PTRACE_PEEKSIGINFO && cannot_peek) {
+		errno = ESRCH;
+		return -1;
+	}
+	return __real_ptrace(request, pid, addr, data);
 }
 
 /* A task that stands at the exit of its execve, all signals blocked, as exec_inject.c leaves it. */
@@ -202,11 +224,45 @@ static void gaps(void **state)
 	finish(r);
 }
 
+/*
+ * A call that returns its own number looks like one that a filter refused, so the signals that wait are looked at. If that
+ * fails, so does the call.
+ */
+static void signals_unknown(void **state)
+{
+	struct remote *r = start();
+
+	(void)state;
+	assert_int_equal(remote_syscall(r, SYS_dup2, 1, SYS_dup2, 0, 0, 0), SYS_dup2);
+	cannot_peek = 1;
+	assert_int_equal(remote_syscall(r, SYS_dup2, 1, SYS_dup2, 0, 0, 0), -ESRCH);
+	assert_int_equal(remote_syscall(r, SYS_getpid, 0, 0, 0, 0, 0), r->tid);
+	cannot_peek = 0;
+	finish(r);
+}
+
+/*
+ * This task is traced, but was not seized: it cannot be interrupted, as one that is dying. It is not waited
+ * for later.
+ */
+static void no_stop(void **state)
+{
+	struct remote *r = start();
+
+	(void)state;
+	is_blind = 1;
+	assert_int_equal(remote_syscall(r, SYS_getpid, 0, 0, 0, 0, 0), -ESRCH);
+	is_blind = 0;
+	assert_int_equal(r->is_late, 0);
+	assert_int_equal(task_is_late(r->tid), 0);
+	finish(r);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(three_stops), cmocka_unit_test(a_trap_waits), cmocka_unit_test(no_room),
-		cmocka_unit_test(gaps),
+		cmocka_unit_test(gaps), cmocka_unit_test(signals_unknown), cmocka_unit_test(no_stop),
 	};
 
 	(void)argv;

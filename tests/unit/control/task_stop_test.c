@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task_stop_test.c - the agent is the target's own, all tasks are held, for as long as is said, and none is
- * left standing that stops too late
+ * task_stop_test.c - the agent belongs to the target; all tasks are stopped, for as long as is reported; and a task that
+ * stops too late, or whose stop fails, runs on
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -240,6 +240,7 @@ static void test_fork_is_no_vfork(void **state)
 static struct { int make, made, ends; unsigned beats; } *born;	/* shared with the process that makes one */
 static pid_t maker;						/* makes it before its next stop */
 static struct { pid_t tid; int times; } no_regs;		/* whose registers cannot be read, and how often */
+static pid_t not_set, not_interrupted;				/* whose next request of that kind fails */
 
 /* The target goes on between the list of its tasks and the first stop. */
 long __real_ptrace(enum __ptrace_request request, ...);
@@ -263,6 +264,12 @@ long __wrap_ptrace(enum __ptrace_request request, ...)
 	}
 	if (request == PTRACE_GETREGS && pid == no_regs.tid && no_regs.times > 0) {
 		no_regs.times--;
+		errno = ESRCH;
+		return -1;
+	}
+	if ((request == PTRACE_SETREGS && pid == not_set) ||
+	    (request == PTRACE_INTERRUPT && pid == not_interrupted)) {
+		*(request == PTRACE_SETREGS ? &not_set : &not_interrupted) = 0;
 		errno = ESRCH;
 		return -1;
 	}
@@ -484,14 +491,176 @@ static void test_agent_is_proved(void **state)
 	waitpid(stranger, NULL, 0);
 }
 
+/* ---- Calls that fail ---- */
+
+#define NO_TASK	(1 << 23)	/* above all that the kernel gives */
+
+static int lacks_memory;
+
+void *__real_malloc(size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_malloc(size_t n)
+{
+	return lacks_memory ? NULL : __real_malloc(n);
+}
+
+/* Without memory the list of late tasks takes no more of them, and keeps those that it has. */
+static void test_late_without_memory(void **state)
+{
+	int room = 0;
+
+	(void)state;
+	lacks_memory = 1;
+	while (late_task_add(NO_TASK + room), task_is_late(NO_TASK + room))
+		room++;
+	lacks_memory = 0;
+	assert_true(room > 0);
+	for (int i = 0; i < 5 * room; i++)
+		late_task_add(NO_TASK + i);
+	for (int i = 0; i < 5 * room; i++)
+		assert_int_equal(late_task_take(NO_TASK + i), 1);
+	assert_int_equal(tasks_reap_late(), 0);
+}
+
+static void reap_all_late(void)
+{
+	for (int ms = 0; ms < STOP_MS && tasks_reap_late(); ms += 10)
+		nap_ms(10);
+	assert_int_equal(tasks_reap_late(), 0);
+}
+
+static int is_said(void *arg, pid_t tid)
+{
+	(void)tid;
+	return *(int *)arg;
+}
+
+/* A task is killed only if it can be seized and is the right one; if not, it runs on without a tracer. */
+static void test_end_of_task(void **state)
+{
+	pid_t pid = start_idle();
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), yes = 1, no = 0;
+
+	(void)state;
+	assert_true(pidfd >= 0);
+	assert_int_equal(task_end(getpid(), pidfd, is_said, &yes), -EPERM);
+	assert_int_equal(task_end(pid, pidfd, is_said, &no), -ESRCH);
+	reap_all_late();
+	assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+	assert_int_equal(proc_status_number(pid, "TracerPid", 10), 0);
+	not_interrupted = pid;
+	assert_int_equal(task_end(pid, pidfd, is_said, &yes), 0);
+	assert_int_equal(not_interrupted, 0);
+	assert_int_equal(exit_status(pid), SIGKILL);
+	assert_int_equal(tasks_reap_late(), 0);
+	close(pidfd);
+}
+
+#define COPY	64
+
+static uint64_t copy_of(void *arg, uint32_t range, uint64_t pc)
+{
+	++*(int *)arg;
+	return range == 1 ? pc + COPY : 0;
+}
+
+/* One stop in which a task is moved out of @own, if it can be. Returns whether it is inside afterwards. */
+static int is_inside_after_move(pid_t pid, const struct uft_owned *own, int *asked)
+{
+	uint8_t hit = 0;
+	struct task_search look = { .pid = pid, .own = own, .nown = 1, .hit = &hit, .copy_of = copy_of, .arg = asked };
+	struct stopped_tasks *h;
+
+	*asked = 0;
+	assert_int_equal(stop_all_tasks(&look, STOP_MS, &h), 0);
+	stopped_find_inside(&look, h);
+	resume_all(h);
+	return hit;
+}
+
+/* A task whose registers cannot be set stays where it is, and counts as inside. */
+static void test_move_fails(void **state)
+{
+	static const uint8_t loop[] = { 0xf0, 0xff, 0x07, 0xeb, 0xfb };		/* 1: lock incl (%rdi); jmp 1b */
+	uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const struct uft_owned own = { (uintptr_t)code, COPY };
+	int asked;
+	pid_t pid;
+
+	(void)state;
+	assert_true(code != MAP_FAILED);
+	memcpy(code, loop, sizeof(loop));
+	memcpy(code + COPY, loop, sizeof(loop));
+	memset(born, 0, sizeof(*born));
+	pid = fork();
+	if (!pid)
+		((void (*)(unsigned *))(uintptr_t)code)(&born->beats);
+	while (!__atomic_load_n(&born->beats, __ATOMIC_RELAXED))
+		nap_ms(1);
+	not_set = pid;
+	assert_int_equal(is_inside_after_move(pid, &own, &asked), 1);
+	assert_int_equal(asked, 1);
+	assert_int_equal(not_set, 0);
+	assert_int_equal(is_inside_after_move(pid, &own, &asked), 0);
+	assert_int_equal(asked, 1);		/* it was still there */
+	assert_int_equal(is_inside_after_move(pid, &own, &asked), 0);
+	assert_int_equal(asked, 0);
+	kill(pid, SIGKILL);
+	assert_int_equal(exit_status(pid), SIGKILL);
+	munmap(code, 4096);
+}
+
+static int be_traced(void *arg)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	ptrace(PTRACE_TRACEME, 0, 0, 0);
+	__atomic_store_n(&born->made, 1, __ATOMIC_RELEASE);
+	return sleep_on(arg);
+}
+
+/* Where one of the tasks has another tracer, those that were seized before it run on. */
+static void test_refused_after_seize(void **state)
+{
+	static char stack[64 << 10] __attribute__((aligned(16)));
+	struct task_search look = { 0 };
+	struct stopped_tasks *h;
+	unsigned beats;
+
+	(void)state;
+	memset(born, 0, sizeof(*born));
+	look.pid = fork();
+	if (!look.pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (clone(be_traced, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL) < 0)
+			_exit(1);
+		for (;;)
+			__atomic_add_fetch(&born->beats, 1, __ATOMIC_RELAXED);
+	}
+	while (!__atomic_load_n(&born->made, __ATOMIC_ACQUIRE))
+		nap_ms(1);
+	assert_int_equal(stop_all_tasks(&look, STOP_MS, &h), -EPERM);
+	resume_all(h);
+	reap_all_late();
+	assert_int_equal(proc_status_number(look.pid, "TracerPid", 10), 0);
+	beats = __atomic_load_n(&born->beats, __ATOMIC_RELAXED);
+	for (int ms = 0; ms < STOP_MS && __atomic_load_n(&born->beats, __ATOMIC_RELAXED) == beats; ms += 10)
+		nap_ms(10);
+	assert_true(__atomic_load_n(&born->beats, __ATOMIC_RELAXED) != beats);
+	kill(look.pid, SIGKILL);
+	assert_int_equal(exit_status(look.pid), SIGKILL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_agent_is_proved),
 		cmocka_unit_test(test_reaped), cmocka_unit_test(test_tried_again),
 		cmocka_unit_test(test_status_is_kept), cmocka_unit_test(test_deep_stacks),
 		cmocka_unit_test(test_fork_is_no_vfork),
-		cmocka_unit_test(test_stands_without_regs), cmocka_unit_test(test_newborn_thread), cmocka_unit_test(test_newborn_process),
-		cmocka_unit_test(test_waits_for_cpu), cmocka_unit_test(test_time_is_told) };
+		cmocka_unit_test(test_stands_without_regs), cmocka_unit_test(test_newborn_thread),
+		cmocka_unit_test(test_newborn_process),
+		cmocka_unit_test(test_waits_for_cpu), cmocka_unit_test(test_time_is_told),
+		cmocka_unit_test(test_late_without_memory), cmocka_unit_test(test_end_of_task),
+		cmocka_unit_test(test_move_fails), cmocka_unit_test(test_refused_after_seize) };
 	pid_t pid;
 
 	born = mmap(NULL, sizeof(*born), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
