@@ -55,24 +55,6 @@ static int take_ids(struct uft_session *s, struct space *sp, struct uft_mapped *
 	return 0;
 }
 
-/* The pages of these two arrays are most of the cost of a large program. */
-static void make_room(struct space *sp, const struct uft_object *obj)
-{
-	sp->nahead = uft_object_expects(obj);
-	for (int i = 0; sp->nahead && i < 2; i++)
-		sp->ahead[i] = table_alloc(sp->nahead * sizeof(*sp->ahead[i]));
-}
-
-static uint64_t *take_room(struct space *sp, int which, size_t n)
-{
-	uint64_t *room = sp->ahead[which];
-
-	if (!room || n > sp->nahead || n < sp->nahead / 2)
-		return table_alloc(n * sizeof(*room));
-	sp->ahead[which] = NULL;
-	return room;
-}
-
 /* Adds one object; returns its index, or -errno. */
 static int space_add(struct uft_session *s, struct space *sp, struct uft_object *obj, uint64_t bias)
 {
@@ -104,8 +86,8 @@ static int space_add(struct uft_session *s, struct space *sp, struct uft_object 
 	ret = take_ids(s, sp, m);
 	if (!ret && m->nstubs)
 		sp->obj[index].sent = malloc(m->nstubs * sizeof(*sp->obj[index].sent));
-	m->stub_addr = ret || !m->nstubs ? NULL : take_room(sp, 0, m->nstubs);
-	m->site_addr = ret || !m->nstubs ? NULL : take_room(sp, 1, m->nstubs);
+	m->stub_addr = ret || !m->nstubs ? NULL : table_alloc(m->nstubs * sizeof(*m->stub_addr));
+	m->site_addr = ret || !m->nstubs ? NULL : table_alloc(m->nstubs * sizeof(*m->site_addr));
 	if (ret || (m->nstubs && (!m->stub_addr || !m->site_addr || !sp->obj[index].sent))) {
 		m->nstubs = m->ntext_ids = 0;		/* stays in the image for the names of its addresses */
 		sp->nobj = index + 1;
@@ -319,7 +301,6 @@ int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello
 	if (ahead)
 		ahead->program(ahead->arg, sp, exe, bias);
 	look_ahead(exe, interp);
-	make_room(sp, exe);
 	ret = space_add(s, sp, exe, bias);
 	if (ret < 0)
 		goto fail_text;
@@ -363,8 +344,6 @@ void space_free(struct space *sp)
 		uft_found_events_free(&sp->obj[i].found);
 	}
 	free(sp->obj);
-	free(sp->ahead[0]);
-	free(sp->ahead[1]);
 	if (sp->img)
 		uft_image_free(sp->img);
 	free(sp);

@@ -172,9 +172,6 @@ struct space {
 	int is_dynamic;			/* has an interpreter */
 	int rseq_known;
 	int is_preloaded;		/* the loader loaded the runtime, which stays mapped: no ptrace (preload.c) */
-	/* room for stub_addr and site_addr of the program, made while its sites were looked for */
-	uint64_t *ahead[2];
-	size_t nahead;
 	uint64_t jit_bytes;		/* of perf-PID.map, all its processes': jit_names.c */
 	int started;			/* all objects of the start are known: constructors may have run */
 	int was_used;			/* a target has had it */
