@@ -356,9 +356,9 @@ int cmd_extract(int argc, char **argv)
 	fd = uft_newfile_open(o.output, 0, NULL, &why);
 	f = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!f)
-		return cmd_fail("extract", "%s: %s", o.output, why ? why : strerror(fd < 0 ? -fd : errno));
+		return cmd_fail("extract", "cannot write %s: %s", o.output, why ? why : strerror(fd < 0 ? -fd : errno));
 	ret = client_extract(o.session, path, put_bytes, f, &err);
 	if (fclose(f) != 0 && !ret)
-		ret = uft_fail(&err, -errno, "%s: %s", o.output, strerror(errno));
+		ret = uft_fail(&err, -errno, "cannot write %s: %s", o.output, strerror(errno));
 	return ret ? cmd_fail("extract", "%s", err.text) : 0;
 }

@@ -129,7 +129,7 @@ static int run(struct diff_opts *o, int argc, char **argv)
 	if (o->json && o->csv)
 		return cmd_usage(&diff_syntax, "--json and --csv exclude each other");
 	if (argc < 3 || argc % 2 == 0)
-		return cmd_usage(&diff_syntax, "recordings come in pairs: A B, of more runs A2 B2 and so on");
+		return cmd_usage(&diff_syntax, "give recordings in pairs: A B, and for more runs A2 B2 and so on");
 	for (size_t i = 0; i < o->conditions.n; i++)
 		if (!uft_diff_is_condition(o->conditions.item[i]))
 			return cmd_usage(&diff_syntax,

@@ -25,7 +25,7 @@
 
 /* ---- Messages ------------------------------------------------------------------------------ */
 
-void cmd_near(const char *text, const char *const *names, size_t n, char *buf, size_t size)
+static void put_near(const char *text, const char *const *names, size_t n, const char *dashes, char *buf, size_t size)
 {
 	const char *near[NEAR_MAX];
 	size_t found = uft_near(text, names, n, near, NEAR_MAX);
@@ -36,10 +36,15 @@ void cmd_near(const char *text, const char *const *names, size_t n, char *buf, s
 	for (size_t i = 0; i < found && len < size; i++) {
 		const char *joint = i == 0 ? "; did you mean" : i + 1 == found ? " or" : ",";
 
-		len += (size_t)snprintf(buf + len, size - len, "%s '%s'", joint, near[i]);
+		len += (size_t)snprintf(buf + len, size - len, "%s '%s%s'", joint, dashes, near[i]);
 	}
 	if (found && len < size)
 		snprintf(buf + len, size - len, "?");
+}
+
+void cmd_near(const char *text, const char *const *names, size_t n, char *buf, size_t size)
+{
+	put_near(text, names, n, "", buf, size);
 }
 
 int cmd_find_dashes(int argc, char **argv)
@@ -76,18 +81,13 @@ static int unknown_option(const struct cmd_syntax *s, const char *given)
 	size_t n = count_options(s);
 	const char *names[n + 1];
 	const char *bare = given + strspn(given, "-");
-	const char *near[NEAR_MAX];
-	size_t found;
 	char text[NEAR_BYTES] = "";
-	size_t len = 0;
 
 	for (size_t i = 0; i < n; i++)
 		names[i] = s->options[i].name;
 	names[n] = "help";
-	found = bare[0] && bare[1] ? uft_near(bare, names, n + 1, near, NEAR_MAX) : 0;
-	for (size_t i = 0; i < found && len < sizeof(text); i++)
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s '--%s'%s", i ? " or" : "; did you mean",
-					near[i], i + 1 == found ? "?" : "");
+	if (bare[0] && bare[1])
+		put_near(bare, names, n + 1, "--", text, sizeof(text));
 	return cmd_usage(s, "unknown option '%s'%s", given, text);
 }
 

@@ -104,10 +104,10 @@ int cmd_pack(int argc, char **argv)
 		return cmd_usage(&pack_syntax, "one recording at a time, not also '%s'", argv[argc - 1]);
 	if (argc > 1)
 		o.input = argv[1];
-	if (!o.input)
-		o.input = CMD_DEFAULT_FILE;
 	if (cmd_input_check(o.input, &err) < 0)
 		return cmd_fail("pack", "%s", err.text);
+	if (!o.input)
+		o.input = CMD_DEFAULT_FILE;
 	pack.is_in_place = !o.output ||
 		(stat(o.input, &in) == 0 && stat(o.output, &out) == 0 && in.st_dev == out.st_dev &&
 		 in.st_ino == out.st_ino);

@@ -142,7 +142,7 @@ static int may_replace(const char *path, struct uft_error *err)
 	const char *why = NULL;
 	int ret = uft_newfile_may_replace(path, &why);
 
-	return ret ? uft_fail(err, ret, "%s: cannot be written: %s", path, why ? why : strerror(-ret)) : 0;
+	return ret ? uft_fail(err, ret, "cannot write %s: %s", path, why ? why : strerror(-ret)) : 0;
 }
 
 /* Renames the former recording. An open file that /proc names (/dev/stdout) is only written to. */
@@ -659,7 +659,7 @@ static int find_targets(struct record_opts *o, const struct cmd_syntax *syntax, 
 		return ret == -EINVAL ? cmd_usage(syntax, "%s", err.text) : cmd_fail(syntax->name, "%s", err.text);
 	if (!targets->n)
 		return cmd_usage(syntax, syntax == &cmd_record_syntax ?
-				 "no PROGRAM is left after the options: name it last (an option may have taken it as its value)" :
+				 "no program given: name it last; an option may have taken it as its value" :
 				 "no process is named: give a PID, a NAME or a CGROUP");
 	if (syntax == &cmd_record_syntax || argc < 2)
 		o->pids.n = 0;		/* these pids name processes to attach to, not threads */
@@ -738,9 +738,9 @@ static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc,
 		return cmd_fail(syntax->name, "the name of the output is too long");
 	done = uft_newfile_resolve(output, rec.path, sizeof(rec.path), &why);
 	if (done)
-		return cmd_fail(syntax->name, "%s: cannot be written: %s", output, why ? why : strerror(-done));
+		return cmd_fail(syntax->name, "cannot write %s: %s", output, why ? why : strerror(-done));
 	if (stat(rec.path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-		return cmd_fail(syntax->name, "%s: cannot be written: it is a %s, and a recording needs a file", output,
+		return cmd_fail(syntax->name, "cannot write %s: it is a %s, and a recording needs a file", output,
 				S_ISFIFO(st.st_mode) ? "pipe" : S_ISSOCK(st.st_mode) ? "socket" : "device");
 	if (rec.targets)		/* lists without a file's name are for the first */
 		snprintf(program, sizeof(program), "/proc/%d/exe", targets->item[0].pid);

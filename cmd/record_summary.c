@@ -45,8 +45,8 @@ static void say_left_alone(struct recording *rec, const struct uft_session_stats
 		snprintf(part, sizeof(part), ", %llu of them", (unsigned long long)most);
 	if (no_graph && no_graph < most)
 		snprintf(also, sizeof(also), "; -p function traces %llu of them", (unsigned long long)no_graph);
-	record_say(rec, "%llu function%s left alone%s: %s%s; uft sites --skipped says which", (unsigned long long)n,
-		   n == 1 ? " was" : "s were", part, why, also);
+	record_say(rec, "%llu function%s left alone%s: %s%s; uft sites --skipped lists %s", (unsigned long long)n,
+		   n == 1 ? " was" : "s were", part, why, also, n == 1 ? "it" : "them");
 }
 
 void record_say_nothing(struct recording *rec, const struct uft_session_stats *s)

@@ -438,8 +438,9 @@ static int take_event(struct record_opts *o, const struct cmd_syntax *syntax, co
 	}
 	if (!is_known && (strchr(ask->word, ':') ? is_of_kernel(types, ask->word) :
 						   !is_declared(ask->word, syntax, program)))
-		return cmd_usage(syntax, "--event: there is no event '%s' (uft list -e shows all%s)", ask->word,
-				 strchr(ask->word, ':') ? "" : "; of a library that the program loads later: SYSTEM:EVENT or 'SYSTEM:*'");
+		return cmd_usage(syntax, "--event: there is no event '%s': uft list -e shows all%s", ask->word,
+				 strchr(ask->word, ':') ? "" :
+				 "; for a library that the program loads later, write SYSTEM:EVENT or 'SYSTEM:*'");
 	return -1;
 }
 

@@ -351,7 +351,7 @@ static int check_options(const struct view_opts *o)
 	name = strrchr(o->png, '/');
 	snprintf(dir, sizeof(dir), "%.*s", name ? (int)(name - o->png) + 1 : 1, name ? o->png : ".");
 	if (access(dir, W_OK))
-		return cmd_fail("view", "%s: cannot be written: %s", o->png, strerror(errno));
+		return cmd_fail("view", "cannot write %s: %s", o->png, strerror(errno));
 	return 0;
 }
 

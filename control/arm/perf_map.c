@@ -187,7 +187,7 @@ void perfmap_write(struct uft_session *s, struct target *t)
 					"/tmp/perf-%d.map was not written by uft: it is not changed, and perf sees no names of traced functions",
 				     t->pid);
 		else if (ret)
-			session_warn_of(s, t->slice, "/tmp/perf-%d.map cannot be written: %s", t->pid, strerror(-ret));
+			session_warn_of(s, t->slice, "cannot write /tmp/perf-%d.map: %s", t->pid, strerror(-ret));
 	}
 	free(text);
 }

@@ -238,7 +238,8 @@ static int check_pattern(const struct spec *sp, const struct uft_pattern *p, con
 		snprintf(near, sizeof(near),
 			 " with a name (the program is stripped; its -dbgsym package, DEBUGINFOD_URLS or "
 			 "--symbols give names)%s",
-			 p->object ? "" : "; of a library, or of a program that this one starts: NAME:mod:FILE");
+			 p->object ? "" :
+			 "; for a library, or for a program that this one starts, write NAME:mod:FILE");
 	return explain(text, best, why, other, is_library, near, err);
 }
 

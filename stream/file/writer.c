@@ -294,9 +294,9 @@ static int wr_open(struct uft_writer *w, const char *path, struct uft_error *err
 
 	w->fd = uft_newfile_open(path, 0, &is_new, &why);
 	if (w->fd < 0)
-		return uft_fail(err, w->fd, "%s: cannot be written: %s", path, why ? why : strerror(-w->fd));
+		return uft_fail(err, w->fd, "cannot write %s: %s", path, why ? why : strerror(-w->fd));
 	if (!is_new && ftruncate(w->fd, 0) < 0 && errno != EINVAL)	/* a device cannot be truncated */
-		return uft_fail(err, -errno, "%s: cannot be written: %s", path, strerror(errno));
+		return uft_fail(err, -errno, "cannot write %s: %s", path, strerror(errno));
 	wr_limit_begin(w);
 	w->head.realtime_ns = clock_ns(CLOCK_REALTIME);
 	w->head.head_sum = wire_sum(&w->head, offsetof(struct uft_file_header, head_sum));
@@ -308,7 +308,7 @@ static int wr_open(struct uft_writer *w, const char *path, struct uft_error *err
 	if (ret && is_new)
 		unlink(path);		/* nothing can be read from it */
 	if (ret)
-		return uft_fail(err, ret, "%s: cannot be written: %s", path, strerror(-ret));
+		return uft_fail(err, ret, "cannot write %s: %s", path, strerror(-ret));
 	return 0;
 }
 

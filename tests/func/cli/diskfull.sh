@@ -41,7 +41,7 @@ head -c 16m /dev/zero >disk/all 2>>err
 for f in new mine; do
 	run "$uft" record -q -o disk/$f.uft ./prog exit 3
 	expect_status 1
-	expect_err "disk/$f.uft: cannot be written: No space left on device"
+	expect_err "cannot write disk/$f.uft: No space left on device"
 done
 expect_equal "files" "$(ls disk | tr '\n' ' ')" "all mine.uft "
 rm -f disk/*

@@ -37,7 +37,7 @@ expect_equal "through /dev/stdout" "$(cmp piped.dat a.dat && echo same)" same
 ln -s loop.uft loop.uft
 run "$uft" record -o loop.uft true
 expect_status 1
-expect_err "loop.uft: cannot be written: Too many levels of symbolic links"
+expect_err "cannot write loop.uft: Too many levels of symbolic links"
 
 # ---- a hard link to what is elsewhere ----
 : >mine
@@ -62,7 +62,7 @@ done
 chown 65534 foreign.uft
 run "$uft" record -o foreign.uft true
 expect_status 1
-expect_err "foreign.uft: cannot be written: it belongs to another user"
+expect_err "cannot write foreign.uft: it belongs to another user"
 cp a.dat foreign.dat
 chown 65534 foreign.dat
 run "$uft" export -o foreign.dat a.uft

@@ -174,11 +174,11 @@ for tracer in function function_graph; do
 done
 run "$uft" record -o /dev/full ./prog calls 1
 expect_status 1
-expect_err "/dev/full: cannot be written: it is a device, and a recording needs a file"
+expect_err "cannot write /dev/full: it is a device, and a recording needs a file"
 mkfifo pipe		# without a reader
 run "$uft" record -o pipe ./prog calls 1
 expect_status 1
-expect_err "pipe: cannot be written: it is a pipe, and a recording needs a file"
+expect_err "cannot write pipe: it is a pipe, and a recording needs a file"
 expect_equal "the program has not run" "$(cat out)" ""
 
 # ---- ends ----

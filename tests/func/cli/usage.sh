@@ -28,9 +28,9 @@ refused "no TRACER 'function_grph'; did you mean 'function_graph'" record -p fun
 refused "no TRACER 'timerlat' (see uft record --help)" record -p timerlat ./prog
 refused "a process is named by \`uft attach 1200,1204\` or \`uft record -P 1200,1204\`" record -p 1200,1204
 refused "a process is named by \`uft attach 1200\`" attach -p 1200
-refused "no PROGRAM is left after the options" record
-refused "no PROGRAM is left after the options" record -g ls
-refused "no PROGRAM is left after the options" record -p function
+refused "no program given: name it last; an option may have taken it" record
+refused "no program given: name it last; an option may have taken it" record -g ls
+refused "no program given: name it last; an option may have taken it" record -p function
 refused "no process is named" attach
 refused "no process is named" detach
 refused "'--help' takes no value" record --help=x

@@ -24,6 +24,7 @@ for command in report stat "export -o out.dat" sites "disas main" recordmcount; 
 done
 
 # ---- what report, stat and export read ----
+failed "there is no trace.uft here: make one with uft record" pack
 for command in report stat "export -o out.dat"; do
 	# shellcheck disable=SC2086
 	{
@@ -173,7 +174,7 @@ expect_equal "names of another object" "$(grep -c -w work err)" 0
 ${CC:-cc} -O2 -o plain prog.c
 not_started 1 "'wrk' matches no function; near: work" -l wrk ./plain
 strip plain
-not_started 1 "; of a library, or of a program that this one starts: NAME:mod:FILE" -l 'nothing_*' ./plain
+not_started 1 "; for a library, or for a program that this one starts, write NAME:mod:FILE" -l 'nothing_*' ./plain
 not_started 1 "./no/such/dir/x.uft" -o ./no/such/dir/x.uft ./prog
 
 if [ "$(id -u)" -ne 0 ]; then

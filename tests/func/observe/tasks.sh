@@ -97,7 +97,7 @@ fi
 # ---- What cannot be
 run "$uft" record -e nosuch true
 expect_status 2
-expect_err "--event: there is no event 'nosuch' (uft list -e shows all; of a library that the program loads later: SYSTEM:EVENT or 'SYSTEM:*')"
+expect_err "--event: there is no event 'nosuch': uft list -e shows all; for a library that the program loads later, write SYSTEM:EVENT or 'SYSTEM:*'"
 run "$uft" list -e
 expect_equal "listed" "$(cat out)" "sched:sched_process_exec
 sched:sched_process_exit

@@ -48,7 +48,7 @@ expect_status 2
 expect_err "uft view: --filter: "
 run "$uft" view --png nothing/a.png a.uft
 expect_status 1
-grep -q 'built without its page' err || expect_err "uft view: nothing/a.png: cannot be written: No such file or directory"
+grep -q 'built without its page' err || expect_err "uft view: cannot write nothing/a.png: No such file or directory"
 
 # A directory that cannot be written to is passed over; and a picture.
 rm -f seen*
