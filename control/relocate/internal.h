@@ -58,7 +58,7 @@ unsigned pun_known(const struct entries *e, const struct scan_text *t, size_t i)
 /* May a jump lead anywhere of which the first @change bytes of @bytes are ours, and of which all are @known? */
 int pun_may_lead(struct uft_object *obj, uint64_t addr, const uint8_t *bytes, unsigned change, unsigned known);
 
-/* plain.c: it is for the function tracer only. */
+/* function_only.c: it is for the function tracer only. */
 int plain_is(struct uft_object *obj, const struct entries *e, const struct scan_text *t, size_t i, unsigned depth);
 /* landing.c: 1: an exception handler begins in [addr, addr + n). */
 int lands_in(struct uft_object *obj, struct entries_priv *pr, const struct uft_unwind *u, uint64_t addr, unsigned n);

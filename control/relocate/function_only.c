@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * plain.c - functions that the graph tracer would disturb, and exception handlers in entries
+ * function_only.c - functions that the graph tracer would disturb, and exception handlers in entries
  *
  * The graph tracer puts a return address of its own on the stack. A function that only returns does not notice; one
  * that reads the address (dlsym and others that need their caller), keeps it for later (setjmp, getcontext) or takes
