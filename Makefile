@@ -33,7 +33,7 @@ HOSTILE ?= 1000
 soak: tests
 	@rm -f $(B)/failing.places
 	@UFT_RUNS=$(RUNS) UFT_CYCLES=$(CYCLES) UFT_RACES=$(RACES) UFT_STRESS_FLIPS=$(FLIPS) UFT_SITES=all UFT_PLACES=$(abspath $(B))/failing.places nice meson test -C $(B) --no-rebuild -t 0 --num-processes 1 -v \
-		programs-repeated detach-cycles detach-cycles-plain detach-server-redis detach-server-nginx detach-server-postgres detach-server-memcached detach-server-sshd uml-attach attach-race patch-flip-st8 patch-flip-js \
+		programs-repeated detach-cycles detach-cycles-unprepared detach-server-redis detach-server-nginx detach-server-postgres detach-server-memcached detach-server-sshd uml-attach attach-race patch-flip-st8 patch-flip-js \
 		attach-failing-calls detach-failing-calls start-failing-calls $$(meson test -C $(B) --list 2>/dev/null | sed -n 's,.* / \(failing-.*\),\1,p')
 	@python3 tests/func/attach/failing_places.py $(B)/uft $(B)/failing.places
 	@UFT_RUNS=$(HOSTILE) UFT_TIMES=0 UFT_SANITIZE="trust-hostile trust-impostor" nice sh tests/sanitize.sh $(B) address

@@ -12,13 +12,13 @@ import left
 from left import differs_from_file, fail, is_attached, text, wait_for
 
 uft, work = os.path.abspath(sys.argv[1]), sys.argv[2]
-plain = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'plain')
+unprepared = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'unprepared')
 TRACERS = 'function', 'function_graph'
 ROUNDS = 2 + 3 * len(TRACERS)
 
 
 def of(name):
-    return os.path.join(plain, name)
+    return os.path.join(unprepared, name)
 
 
 def sql():

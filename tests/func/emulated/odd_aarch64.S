@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* odd_aarch64.S - functions for plain.sh: what callers may rely on, and what is to be left alone */
+/* odd_aarch64.S - functions for unprepared.sh: what callers may rely on, and what is to be left alone */
 	.macro F name
 	.globl \name
 	.type \name, %function

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* odd_riscv64.S - functions for plain.sh: what callers may rely on, and what is to be left alone */
+/* odd_riscv64.S - functions for unprepared.sh: what callers may rely on, and what is to be left alone */
 	.option norelax
 	.macro F name
 	.globl \name

@@ -112,7 +112,7 @@ def source(name, text):
 
 
 def plain(name):
-    return os.path.join(top, 'tests/func/plain', name)
+    return os.path.join(top, 'tests/func/unprepared', name)
 
 
 # name: [commands that build, "tool" or "tool args"], the run, tracers

@@ -4,7 +4,7 @@
 # far as possible, and one line tells what cannot be recorded
 . "$(dirname "$0")/../../lib/common.sh"
 
-${CC:-cc} -O1 -w -pthread "$top/tests/func/plain/sandbox.c" -o sandbox || exit 1
+${CC:-cc} -O1 -w -pthread "$top/tests/func/unprepared/sandbox.c" -o sandbox || exit 1
 ./sandbox deny >/dev/null || skip "no seccomp filters here"
 
 # kept MODE [REASON]: under each tracer it does what it does without; with REASON the calls after it are not recorded

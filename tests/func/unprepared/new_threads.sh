@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../../lib/common.sh"
 
 need_libc "${CC:-cc}"
-must_build "${CC:-cc}" -O2 -pthread "$top/tests/func/plain/new_threads.c" -o young
+must_build "${CC:-cc}" -O2 -pthread "$top/tests/func/unprepared/new_threads.c" -o young
 run "$uft" record -q -b 512M -p function -o y.uft -l step -l '*:mod:libc.so*' ./young
 expect_status 0
 made=$(cat out)

@@ -4,7 +4,7 @@
 # Calls that a depth or roots make slow are asked whether a signal handler makes them: without what such a filter kills for.
 . "$(dirname "$0")/../../lib/common.sh"
 
-${CC:-cc} -O2 -w -pthread "$top/tests/func/plain/seccomp_threads.c" -o filter || exit 1
+${CC:-cc} -O2 -w -pthread "$top/tests/func/unprepared/seccomp_threads.c" -o filter || exit 1
 ./filter >/dev/null || skip "no seccomp filters here"
 for tracer in function function_graph; do
 	run "$uft" record -q -p $tracer -o x.uft ./filter

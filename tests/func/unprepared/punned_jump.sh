@@ -5,7 +5,7 @@
 
 need gcc python3
 
-here=$top/tests/func/plain
+here=$top/tests/func/unprepared
 gcc -D_GNU_SOURCE -O2 -pthread -o pun "$here/punned_jump.c" "$here/punned_jump.S" || exit 1
 gcc -D_GNU_SOURCE -O2 -DLIBRARY -fPIC -shared -Wl,-Bsymbolic -o libpun.so "$here/punned_jump.c" "$here/punned_jump.S" || exit 1
 gcc -D_GNU_SOURCE -O2 -DLOADER -pthread -o loadpun "$here/punned_jump.c" || exit 1

@@ -5,7 +5,7 @@
 
 here=$top/tests/func
 nops="-fpatchable-function-entry=5"
-${CC:-cc} -O2 -w -pthread -o dlopen "$here/plain/dlopen.c" -ldl || exit 1
+${CC:-cc} -O2 -w -pthread -o dlopen "$here/unprepared/dlopen.c" -ldl || exit 1
 ${CC:-cc} -O2 -w -shared -fPIC -o libhazard.so "$here/hazards/libhazard.c" || exit 1
 ${CC:-cc} -O2 -w -shared -fPIC $nops -o libnops.so "$here/hazards/libhazard.c" || exit 1
 

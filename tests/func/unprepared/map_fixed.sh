@@ -5,7 +5,7 @@
 
 need gcc
 
-here=$top/tests/func/plain
+here=$top/tests/func/unprepared
 gcc -O1 -Wall -Wextra -no-pie -o fixed "$here/map_fixed.c" || exit 1
 gcc -O1 -Wall -Wextra -no-pie -DLOW -Wl,--section-start=.low=0x12000 -o fixed-low "$here/map_fixed.c" || exit 1
 run "$uft" sites -S -l high fixed

@@ -4,7 +4,7 @@
 # limits as without uft; all are traced, and after a detach they have the limits that they set
 . "$(dirname "$0")/../../lib/common.sh"
 
-${CC:-cc} -O1 -w -pthread "$top/tests/func/plain/own_limit.c" -o own_limit || exit 1
+${CC:-cc} -O1 -w -pthread "$top/tests/func/unprepared/own_limit.c" -o own_limit || exit 1
 run ./own_limit
 expect_status 7
 [ "$(grep -c 'threads: 12' out)" -ge 6 ] || { show; skip "too little room for 12 threads in 80 MB here"; }

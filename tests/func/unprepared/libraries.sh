@@ -3,7 +3,7 @@
 # libraries.sh - unprepared libraries: calls from inside and outside, binding, lookup, replacement
 . "$(dirname "$0")/../../lib/common.sh"
 
-src=$top/tests/func/plain/libraries.c
+src=$top/tests/func/unprepared/libraries.c
 cc="${CC:-cc} -O2 -w"
 lib() {		# lib FILE NAME OPTIONS...
 	file=$1 name=$2

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# plain.sh MACHINE CC EMULATOR - unprepared programs and their C library: exact counts, unchanged output and registers
+# unprepared.sh MACHINE CC EMULATOR - unprepared programs and their C library: exact counts, unchanged output and registers
 . "$(dirname "$0")/../../lib/common.sh"
 machine=$1 cc=$2 emulator=$3
 # shellcheck disable=SC2086

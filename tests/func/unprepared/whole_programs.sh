@@ -6,7 +6,7 @@
 # to the byte, no entry may be found to be something else than planned, and each return must find its call.
 . "$(dirname "$0")/../../lib/common.sh"
 
-here=$top/tests/func/plain
+here=$top/tests/func/unprepared
 walks=
 case $1 in
 bash)	need bash; set -- bash "$here/work.bash"; least=3500 ;;

@@ -3,7 +3,7 @@
 # growing_stacks.sh - code on growing stacks is left alone, code beside it is traced: `growing_stacks.sh go|split`
 . "$(dirname "$0")/../../lib/common.sh"
 
-here=$top/tests/func/plain
+here=$top/tests/func/unprepared
 reason='left alone: [0-9]*: runs on a stack that grows'
 
 # same WHAT OPTIONS...: the program's output is as untraced under both tracers, with libc's functions too.
