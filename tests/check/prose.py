@@ -4,7 +4,7 @@
 
 A sentence that begins with Who, Nobody, Those, Others or "What is" names neither the task nor the site nor the user that it is about
 (doc/design/README.md has the words). This looks at the first word of each comment and of each message in the code, of
-each sentence in doc/ and README.md, and at the width of lines, tabs of 8, against ColumnLimit of .clang-format. Tables and
+each sentence in doc/ and README.md, of each comment in tests/, and at the width of lines, tabs of 8, against ColumnLimit of .clang-format. Tables and
 drawings in comments may be wider, and a line whose code ends at two thirds of the limit: its text is not cut, so that grep
 finds a message (tools/wrap-lines.py wraps the others). The include guard of a header ends with the name of the file, and a section
 of a file has a heading of nouns ("Running tasks", not "Who runs")."""
@@ -15,6 +15,7 @@ RIDDLE = r'(Who|Whom|Whose|Whoever|Nobody|Somebody|Those|Others|What is|What was
 COMMENT = re.compile(r'(/\*+ |^\s*/\*\*? |^\s*// )' + RIDDLE)
 SENTENCE = re.compile(r'(^|[.:] |\t|\*\*|\| |^#+ )(Who|Whom|Whoever|Nobody|Somebody|What is|What was)\b')
 MESSAGE = re.compile(r'"(%s: )?' + RIDDLE)
+IN_TESTS = re.compile(r'^\s*(/\*+|\*|//|#) ' + RIDDLE)
 HEADING = re.compile(r'^\s*/\* -{2,} (Who|Whom|Whose|Nobody|Letting|What)\b')
 GUARD = re.compile(r'^#ifndef (\w+_H)\n#define \1\n', re.M)
 
@@ -26,6 +27,14 @@ def sources(root):
             for name in sorted(names):
                 if name.endswith(('.c', '.h', '.S')):
                     yield os.path.join(path, name)
+
+
+def tests(root):
+    for path, dirs, names in os.walk(os.path.join(root, 'tests')):
+        dirs[:] = [d for d in dirs if d != 'node_modules']
+        for name in sorted(names):
+            if name.endswith(('.c', '.h', '.S', '.cc', '.sh', '.py', '.mjs', '.awk', '.build', '.txt')):
+                yield os.path.join(path, name)
 
 
 def pages(root):
@@ -94,6 +103,13 @@ def main():
         if foreign_guard(path, text):
             print('%s: the include guard %s does not name the file' % (os.path.relpath(path, root), foreign_guard(path, text)))
             bad += 1
+    for path in tests(root):
+        with open(path, encoding='utf-8') as f:
+            for n, line in enumerate(f, 1):
+                found = IN_TESTS.search(line)
+                if found:
+                    print('%s:%d: begins with "%s": say which task, agent, site or user' % (os.path.relpath(path, root), n, found.group(2)))
+                    bad += 1
     for path in pages(root):
         with open(path, encoding='utf-8') as f:
             for n, what in riddles(f.read()):
@@ -102,6 +118,10 @@ def main():
     # The check itself: each kind is found.
     for line in 'Who asks.', 'It is so. What is left goes.', '**Nobody sees it.**':
         if not list(riddles(line)):
+            print('prose.py does not find: ' + line)
+            bad += 1
+    for line in '# Who asks.', '\t/* Nobody asks. */', ' * Those of others.':
+        if not IN_TESTS.search(line):
             print('prose.py does not find: ' + line)
             bad += 1
     for line in '/* Who asks. */', '\tfail("Nobody sees it");', ' * ' + width * 'x', '\t' + width * 'x' + ';', \

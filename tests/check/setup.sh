@@ -71,17 +71,17 @@ printf '#!/bin/sh\necho arm64\n' >bin/dpkg
 installs 0 $(sed -n '/^packages_elsewhere="/,/"$/p' "$setup" | sed 's/.*="//; s/"//' | tr ' ' '\n' | sort)
 grep -qx libzydis-dev installed && ! grep -q user-mode-linux installed || { echo "elsewhere other packages are wanted"; bad=1; }
 printf '#!/bin/sh\necho amd64\n' >bin/dpkg
-# What is optional and not to be had is said, not fatal, and not tried again on the same day.
+# An optional package that cannot be had is reported, is not fatal, and is not tried again on the same day.
 list '/ cpio$/d'
 : >no-cpio
 installs 0 cpio
 grep -q '^setup: no cpio' said || { echo "it does not say what there is not: $(cat said)"; bad=1; }
 installs 0
-# What is not optional is.
+# A package that is not optional is fatal.
 list '/ make$/d'
 : >no-make
 installs 1 make
-# Who is not root: sudo may ask for a password for what is needed, and for nothing else.
+# A user who is not root: sudo may ask for a password for needed packages only.
 printf '#!/bin/sh\necho 1000\n' >bin/id
 rm no-make no-cpio uft-setup-tried
 list '/ make$/d'

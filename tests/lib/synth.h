@@ -38,7 +38,7 @@ struct uft_profile *synth_profile(struct synth *s, uint32_t slice, uint32_t cpu,
 /* A process claims a slice. */
 void synth_begin(struct synth *s, uint32_t slice, uint32_t pid, uint32_t ppid);
 
-/* Who writes, where and when. */
+/* The task that writes, its CPU and its clock. */
 struct synth_at { uint32_t slice, ring, pid, tid; uint64_t clock; };
 
 /* One record of 1 + @n words. 1 written, 0 lost (discard mode, full). */

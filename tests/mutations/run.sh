@@ -77,7 +77,7 @@ words_of() {
 	done
 }
 
-# What is wrong with a line, in words; nothing if it is as it should be.
+# Prints the mistake in a line; nothing if there is none.
 rot_of() {
 	name=$(name_of "$1")
 	[ ! -f "$mutants/$name.rot" ] || { cat "$mutants/$name.rot"; return; }

@@ -196,7 +196,7 @@ from:	.quad	0, 0
 	.4byte	0xdac1a3fe	/* paciasppc */
 	.4byte	0xd50324ff	/* pacm */
 
-	/* What is no instruction. */
+	/* Words that are no instruction. */
 	.section .none, "ax", %progbits
 	.4byte	0
 	.4byte	1

@@ -194,7 +194,7 @@ from:	.quad	0, 0
 	C	c.nop
 	nop
 
-	/* What is no instruction: eight bytes each. */
+	/* Bytes that are no instruction: eight each. */
 	.section .none, "ax", %progbits
 	.4byte	0, 0
 	.4byte	0xffffffff, 0

@@ -88,7 +88,7 @@ begin 1000 "" -p profile
 end "a profile"
 expect_equal "calls in a profile" "$(stat_value r.uft calls)" 5000
 
-# Nobody in the program could be told anything, as somebody had ended the agent.
+# The session could tell the program nothing, because the agent had been killed.
 begin 100 "" -p function --flight
 stop $pid
 child=$(cat /proc/$pid/task/$pid/children)

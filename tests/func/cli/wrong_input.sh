@@ -127,7 +127,7 @@ expect_err "warning: 'malloc:mod:libno*' selected nothing: no program or library
 expect_err_lines 1
 run "$uft" record -q -g 'malloc:mod:libno*' ./prog
 expect_err "'malloc:mod:libno*' selected nothing"
-# What is left out need not be there.
+# A pattern that leaves functions out may match none.
 run "$uft" record -q -l '*' -l '!malloc:mod:libno*' ./prog
 expect_status 0
 expect_no_err

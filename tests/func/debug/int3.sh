@@ -40,7 +40,7 @@ run timeout 120 "$uft" record -q --int3 --no-children -p function -b 4M -o x.uft
 expect_status 0
 expect_equal "not followed: output" "$(cat out)" "$(cat want)"
 
-# Whose own SIGTRAP is it? Then it is left alone.
+# A SIGTRAP of the program's own is left alone.
 run timeout 60 bash -c "trap '' TRAP; exec '$uft' record -q --int3 -p function -o x.uft ./tight threads"
 expect_status 0
 expect_err "handles or ignores SIGTRAP"
@@ -108,7 +108,7 @@ for how in end detach; do
 	[ "$(hits next)" -gt 0 ] || fail "$how: no call of next was recorded"
 done
 
-# Who shares the memory and is no thread, and threads that make each other, are had before the first int3, and go on in the end.
+# Processes that share the memory, and threads that make each other, are seized before the first int3, and run on in the end.
 # taken_by.py TASK: has it until its input ends.
 cat >taken_by.py <<'END'
 import ctypes, sys
@@ -181,7 +181,7 @@ expect_status 0
 expect_equal "in a session with --int3" "$(cat out)" "0 hot 4"
 expect_err "--int3: if uft is killed"
 
-# What is installed: children made by fork and posix_spawn() with a file action, threads, shells.
+# Installed programs: children made by fork and posix_spawn() with a file action, threads, shells.
 cat >work.py <<'END'
 import json, os, subprocess, threading
 out = [subprocess.run(["/bin/echo", str(i)], capture_output=True, text=True).stdout for i in range(2)]

@@ -50,7 +50,7 @@ cp who "who$esc[31m" && chmod 4755 "who$esc[31m" || exit 1
 run timeout 60 $common "$uft" record -q -p function -o theirs/z.uft ./rights "./who$esc[31m"
 expect_err "not followed: ./who?[31m gains rights"
 
-# Who has become another user says so: it may not open root's rings.
+# A process that has become another user reports it: it may not open root's rings.
 run timeout 60 "$uft" record -q -p function -o given.uft $common ./who
 expect_status 0
 expect_equal "given up: output" "$(cat out)" "is 0"

@@ -57,7 +57,7 @@ silent crash
 silent eintr
 silent stop
 
-# Whoever became the recorder had a child, which has ended and which nobody takes.
+# The process that became the recorder had a child, which has ended and is not reaped.
 bereaved='import os, sys
 if not os.fork():
     os._exit(0)
@@ -81,7 +81,7 @@ END
 run timeout 60 python3 awake.py "$bereaved" "$uft" record -q --watchdog -p function_graph -o x.uft sleep 1.5
 expect_equal "below a recorder with a child that sleeps" "$(cat out)" "0 True"
 
-# Nobody prepared it: slots and moved instructions instead of stubs at the entries.
+# Unprepared code: slots and moved instructions instead of stubs at the entries.
 build ""
 reports moved "SIGILL in instructions that uft moved" leaf
 reports stub0 "SIGILL in instructions that uft moved" leaf

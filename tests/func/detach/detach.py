@@ -202,7 +202,7 @@ def run_traced(tracer, way, want, want_out, scratch):
         if output(f) != want_out:
             fail('%s: output %r instead of %r' % (name, output(f), want_out))
         p.stdin.close()
-        # Who is killed may have written nothing yet.
+        # A target that is killed may have written nothing yet.
         if way != 'kill' and not has_calls(file):
             fail('%s: nothing was recorded' % name)
         if os.path.exists(file):

@@ -62,7 +62,7 @@ executed 'after1 before1 main2' --tracer=function -f sh -c "$emulator ./main"
 # shellcheck disable=SC2086
 executed 'before1 main1' --no-children -f $emulator ./main
 
-# What was there for the emulator stays, and what is there for the loader is no loader's of this machine.
+# Variables for the emulator stay, and LD_PRELOAD of the emulated program reaches no loader of this machine.
 QEMU_SET_ENV=GIVEN=1
 export QEMU_SET_ENV
 executed 'before1 main1' --tracer=function sh -c 'echo "$GIVEN [$LD_PRELOAD$UFT_ARENA] $QEMU_SET_ENV"'

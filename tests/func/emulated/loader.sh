@@ -40,7 +40,7 @@ loaded 'closed10 entry10 inner40 opened10' -p function_graph -l ':mod:library.so
 loaded "$all" -p function_graph -- ./loader ./library.so 10 child
 loaded 'closed5 entry5 inner20 load1 main1 opened5 step5' -p function -- ./loader ./library.so 5 child
 loaded 'main1' -p function --no-children -- ./loader ./library.so 5 child
-# What was loaded before the fork is as it was there.
+# Libraries that were loaded before the fork are traced in the child as in the parent.
 # shellcheck disable=SC2086
 $cc $flags "$src" -Wl,--no-as-needed ./library.so -o linked || fail "the linked program"
 loaded 'closed1 entry2 inner6 load1 main1 opened1 step2' -p function -- ./linked ./library.so 2 child

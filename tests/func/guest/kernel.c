@@ -121,7 +121,7 @@ static void test_rseq(void)
 	on_each_cpu(NULL);
 	CHECK(!pthread_create(&thread, NULL, on_each_cpu, NULL));
 	pthread_join(thread, NULL);
-	/* Nobody may register a second area: that it fails shows that the first is in force. */
+	/* A thread has one area: that a second one is refused shows that the first is in force. */
 	CHECK(syscall(SYS_rseq, aligned_alloc(32, 32), 32, 0, 0) == -1 && errno == EINVAL);
 }
 

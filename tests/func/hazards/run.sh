@@ -37,7 +37,7 @@ slack() {
 	esac
 }
 
-# Who makes calls as long as a clock says has more to tell than the usual buffer holds, if the recorder does not get a CPU.
+# A program that makes calls for a time makes more records than the usual buffer holds, if the recorder does not get a CPU.
 buffer() {
 	case $1 in
 	signal | sigjump) echo "-b 128M" ;;

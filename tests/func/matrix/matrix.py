@@ -267,7 +267,7 @@ def check_recording(uft, tracer, cell, prog, where, names, untraced, expected, i
         known = names.get((m.group(1), int(m.group(2), 16)), set()) if m else {name}
         got[plain_name(sorted(known)[0]) if known else name] += n
     bad = [n for n, c in expected.items() if got[n] != c]
-    # What is left alone: where code is at fixed addresses some number in a static libc may look like one inside an
+    # Functions left alone: where code is at fixed addresses some number in a static libc may look like one inside an
     # entry; without symbols a function that others only jump to is not known from a part of one.
     if is_plain and (cell.link == 'static' or cell.strip == 'strip') and len(bad) == 1 and not got[bad[0]]:
         bad = []

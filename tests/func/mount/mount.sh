@@ -35,7 +35,7 @@ pid=$(server "$tmp/t")
 check
 [ -n "$pid" ] || fail "no process serves $tmp/t"
 
-# Nobody asks: soon none of its threads wakes any more.
+# Without requests, soon none of its threads wakes any more.
 wakes() { cat "/proc/$pid/task/"*/status | awk '/^voluntary/ { n += $2 } END { print n }'; }
 echo 1 >t/trace_marker
 woken=1
@@ -122,14 +122,14 @@ expect_err "uft umount"
 run "$uft" umount "$tmp/t"
 expect_status 0
 
-# Who has his answer is not kept waiting by the thread that gave it: the next one reads the same file while the first is not through.
+# The thread that has answered a reader serves the next one, which reads the same file while the first is still at it.
 run env OVERLAP="$tmp/overlap" LD_PRELOAD="$slowreply" "$uft" mount "$tmp/t"
 expect_status 0
 expect_equal "bytes one by one" "$(dd if=t/README bs=1 count=40 2>/dev/null | wc -c)" 40
 expect_equal "two at once" "$(ls overlap 2>&1)" overlap
 run "$uft" umount "$tmp/t"
 
-# Who has closed a file and goes on is served by another thread than the close; what he finds is as after the close, whatever others ask for meanwhile.
+# A process that has closed a file is served by another thread than the close; it finds all as after the close, whatever other processes ask for meanwhile.
 run env SLOW_CLOSE="$tmp/slow" LD_PRELOAD="$slowreply" "$uft" mount "$tmp/t"
 expect_status 0
 : >busy

@@ -47,7 +47,7 @@ same sites "$program"
 same sites ./here.prog
 same disas --site leaf ./here.prog
 same cflags --quiet --cc=aarch64-linux-gnu-gcc
-# What is there on x86-64 only is refused, and said is what works.
+# Files of x86-64 alone are refused, and the message says what works.
 run other attach 1
 expect_status 1
 expect_err "uft traces running programs on x86-64 only, not on arm64: start the program here with \`uft record PROGRAM\`"

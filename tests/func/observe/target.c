@@ -161,7 +161,7 @@ static void mark(const char *path, const char *text)
 		fclose(f);
 }
 
-/* Whoever runs @argv may not ask the kernel for events. */
+/* Runs @argv so that it may not ask the kernel for events. */
 static int deny(char **argv)
 {
 	struct sock_filter code[] = {

@@ -137,7 +137,7 @@ for format in $formats; do
 	grep -q "cannot write .*: \(File too large\|disk I/O error\)\|File too large" err || fail "$format: $(cat err)"
 done
 expect_equal "no half file is left" "$(ls | grep -c 'part-')" 0
-# What is small, too: a device that is always full.
+# A small report fails, too, on a device that is always full.
 if [ -c /dev/full ]; then
 	for format in $formats; do
 		case $format in ctf|sqlite) continue ;; esac		# a directory; a library opens its file

@@ -49,7 +49,7 @@ check
 [ "$rests_blocked" -ge 90000000 ] && [ "$rests_blocked" -le "$rests" ] || fail "rests was blocked for $rests_blocked of $rests ns"
 check
 [ "$spins_ready" -ge 30000000 ] && [ $((spins_ready + spins_blocked)) -le "$spins" ] || fail "spins was ready for $spins_ready of $spins ns"
-# What is left is at least what its clock says that it ran.
+# The time without those is at least the CPU time by its own clock.
 check
 [ $((spins - spins_ready - spins_blocked)) -ge 110000000 ] || fail "spins ran for $((spins - spins_ready - spins_blocked)) ns"
 # A caller, and a program, has the times of what it called.

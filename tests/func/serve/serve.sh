@@ -98,7 +98,7 @@ elif has "another user" setpriv; then
 	chmod 700 "$tmp/uft"
 fi
 
-# What is no request gets an error or nothing, and harms nobody.
+# Bytes that are no request get an error or no answer, and other clients are served.
 if has "garbage" python3; then
 	cat >garbage.py <<'END'
 import os, random, socket, struct, sys

@@ -233,7 +233,7 @@ static PLAIN int mode_exec_failed(const char *self)
 {
 	char *argv[] = { (char *)self, NULL };
 
-	/* What is there is seized, and fails. */
+	/* The program is seized for an exec that fails. */
 	for (int i = 0; i < 20; i++) {
 		calls(1);
 		if (execv(i & 1 ? "/nonexistent/program" : "/dev/null", argv) != -1 ||
@@ -427,7 +427,7 @@ static PLAIN int mode_group(void)
 	}
 	if (status_of(pid) != 128 + SIGTERM)
 		return 1;
-	/* Nobody is left in it. */
+	/* The process group is empty. */
 	return kill(-pid, 0) == -1 && errno == ESRCH ? GOOD : 2;
 }
 

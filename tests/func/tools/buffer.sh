@@ -66,7 +66,7 @@ inside 'cd $D; mkdir instances/foo; for v in 8 16 5 3 32; do echo $v >buffer_sub
 expect_equal "sizes of pages" "$(tr '\n' ' ' <out)" "8 8176 16 16368 8 8176 4 4080 32 32752 4 0 112 16384 16384 full full "
 [ "$(cat page1.raw page2.raw | grep -ao 'n[0-9]* 0' | sort | uniq -d | wc -l)" = 0 ] && [ "$(cat page1.raw page2.raw | grep -ao 'n[0-9]* 0' | wc -l)" -gt 400 ] || fail "markers in two pages"
 
-# Who polls for pages wakes when there is as much as buffer_percent says.
+# A poll for pages wakes when there is as much as buffer_percent says.
 cat >poll.py <<'END'
 import glob, select
 p = select.poll()

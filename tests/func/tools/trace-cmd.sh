@@ -44,7 +44,7 @@ expect_equal "its stamps" "$(grep -v '^#' ours | grep -o '[0-9]*\.[0-9]\{6\}:' |
 check
 [ "$(grep -c 'leaf <-' ours)" -ge 1 ] && [ "$(grep -c sched_process_ ours)" -ge 1 ] || fail "no call or no event was recorded: $(cat theirs)"
 
-# What was met is known by its name alone, globs included.
+# Functions of programs that ran are known by their names alone, globs included.
 inside '$T 1; trace-cmd record -p function -l "wor*" -l leaf -n helper -F sh recorded $T 1 && trace-cmd report; trace-cmd list -f "^work"'
 expect_equal "record -l -n" "$(names out)" "work leaf leaf "
 expect_equal "list -f" "$(tail -n 1 out)" work

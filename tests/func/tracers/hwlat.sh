@@ -6,7 +6,7 @@
 
 export TMP="$tmp"
 line='^ *hwlatd-[0-9]* *\[[0-9]\{3\}\] \.\{5\} *[0-9]*\.[0-9]\{6\}: #[0-9]* *inner/outer(us): *[0-9]*\/[0-9]* *ts:[0-9]*\.[0-9]\{9\} count:[0-9]*$'
-# Who takes the CPUs from it; for some minutes at most.
+# Processes that take the CPUs from it, for some minutes at most.
 cat >hogs <<'end'
 #!/bin/bash
 trap 'kill $(jobs -p); exit' TERM

@@ -47,7 +47,7 @@ $cc -O1 -static -fpatchable-function-entry=5 -o static prog.c 2>/dev/null && pro
 $cc -O1 -Wl,-z,pack-relative-relocs -o relr prog.c 2>/dev/null && ./relr >/dev/null 2>&1 && programs="$programs relr"
 
 form='^\[ *[0-9]*\.[0-9]\{9\}\] \(calling  [^ ]*+0x0\/0x[0-9a-f]* @ [0-9]*\|initcall [^ ]*+0x0\/0x[0-9a-f]* returned ? after [0-9]* usecs\)$'
-# What is known of the programs, as `calling NAME;returned NAME;`: @ for all in `out`
+# The calls that the report shows of the programs, as `calling NAME;returned NAME;`: @ for all in `out`
 seen() {
 	sed -n 's/^\[.*\] calling  \(\(prog\|lib\|before\)[_a-z]*\)+.*/calling \1/p; s/^\[.*\] initcall \(\(prog\|lib\|before\)[_a-z]*\)+.* returned .*/returned \1/p' out | tr '\n' ';'
 }

@@ -16,7 +16,7 @@ SECONDS = 60
 UFT, TARGET, KIND = sys.argv[1:]
 
 PTRACE_SEIZE = 0x4206
-# Nobody else can attach to it, which a session says.
+# No other session can attach to it, which that session reports.
 TAKEN = subprocess.Popen(["sleep", "1000"])
 if ctypes.CDLL(None, use_errno=True).ptrace(PTRACE_SEIZE, TAKEN.pid, None, None):
     sys.exit("cannot trace a child: %s" % os.strerror(ctypes.get_errno()))

@@ -6,7 +6,7 @@
 export TMP="$tmp"
 "$uft" record -q -e sched -o may.uft true 2>may || skip "$(cat may)"
 
-# Who does what is a process of its own, and over before its trace is read: what comes of it is there then.
+# Each act is a process of its own that ends before its trace is read: its events are there then.
 in_shell 'cd /sys/kernel/tracing; E=events/sched
 	look() { cat set_event; cat events/enable $E/enable $E/sched_process_exit/enable; }
 	look; echo sched:sched_process_exit >set_event; look; echo "sched_process_fork :*_exec" >>set_event; look

@@ -58,7 +58,7 @@ for _ in range(300):
         time.sleep(0.1)
 end
 
-# Who does not read it sees it as empty as the kernel's, and who reads gets all, whoever looks at it meanwhile.
+# A process that opens it without reading takes nothing, as with the kernel's; a reader gets all, whatever other processes do meanwhile.
 inside 'f=per_cpu/cpu$CPU/trace_pipe_raw; while [ ! -e $TMP/over ]; do stat -c %s $f; done >$TMP/sizes & sh $TMP/number.sh; for how in some whole; do "$R" $how $f; done >$TMP/watched
 	touch $TMP/over; wait; stat -c %s $f per_cpu/cpu$CPU/snapshot_raw; tar cf - $f 2>/dev/null | head -c 20000 | wc -c
 	echo 1 >snapshot; wc -c <per_cpu/cpu$CPU/snapshot_raw; taskset -c $CPU python3 $TMP/asked $f trace_marker'
@@ -67,7 +67,7 @@ numbers watched >seen
 check
 cmp -s seen expected || { fail "with somebody who looks at it: not each once and in order"; diff seen expected | head; show; }
 
-# Who takes some leaves the rest to the next: nothing was taken for him that he did not ask for.
+# A reader that takes some pages leaves the rest to the next: no more was taken for it than it asked for.
 inside 'sh $TMP/number.sh; for how in some some some whole; do "$R" $how per_cpu/cpu$CPU/trace_pipe_raw; done >$TMP/several'
 numbers several >seen
 check

@@ -117,7 +117,7 @@ grep -q 'libturnb.so' out || fail "no libturnb.so"
 exec 8>&-
 wait $recorder
 
-# Who names what only chooses (memcpy, strlen) is told so: what is called has a name of its own.
+# A pattern that names a function that only chooses (memcpy, strlen) is explained: the function that is called has a name of its own.
 cat >chosen.c <<'END'
 __attribute__((noinline)) static int __pick_fast(int x) { return x + 1; }
 static int (*resolve(void))(int) { return __pick_fast; }

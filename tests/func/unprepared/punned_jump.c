@@ -91,7 +91,7 @@ static long child(void)
 }
 
 #ifndef LOADER
-/* What is there is not ours: a jump of one_taken() could lead nowhere else. */
+/* The mapping there is not ours: a jump of one_taken() could lead nowhere else. */
 static int take(void)
 {
 	char *page = (char *)(((unsigned long)one_taken + 5 - 0x26efeffbul) & ~4095ul);

@@ -137,7 +137,7 @@ expect_err "1 function was left alone: no jump fits"
 finish taken
 rm -f hot.uft*
 
-# What is there is ours: a fault in it too.
+# The code there is ours: a fault in it, too.
 run timeout 120 "$uft" record -q --watchdog -p function -o x.uft ./pun spoil
 expect_status 0
 expect_equal "spoiled" "$(cat out)" 7

@@ -40,7 +40,7 @@ fi
 run "$uft" record -q -p function_graph -l deep -l jump -o x.uft ./sandbox jump
 expect_equal "calls under the filter" "$("$uft" report --profile x.uft | awk '$NF == "deep" { print $1 }')" 550
 
-# Who must not read the clock already is not attached to.
+# attach refuses a process that may not read the clock any more.
 mkfifo input
 ./sandbox wait <input >ready &
 exec 3>input

@@ -42,7 +42,7 @@ expect_equal "nobody is let in without the token" "$(curl -s -o /dev/null -w '%{
 end_server
 expect_equal "files that are left" "$(ls run)" ""
 
-# What is wrong is said at once, and not by the page, or when all is drawn.
+# Mistakes are reported at once, not by the page or when all is drawn.
 run "$uft" view --no-browser --filter 'func ==' a.uft
 expect_status 2
 expect_err "uft view: --filter: "

@@ -12,7 +12,7 @@ build_traced prog
 run "$uft" record -q -o graph.uft -p function_graph ./prog
 run "$uft" record -q -o func.uft -p function ./prog
 
-# What was exported reads as the recording did: each version, packed and not, of both tracers.
+# An exported file reads as the recording did: each version, packed and not, of both tracers.
 for tracer in graph func; do
 	"$uft" report "$tracer.uft" | grep -v '^#' >want
 	check

@@ -26,7 +26,7 @@ run "$uft" report -O latency-format kernel.dat
 expect_status 0
 expect_out '0d.h1. '
 
-# Those of functions and of graphs are what trace-cmd report -l tells, record by record; they are in what is exported again, too.
+# The flags of functions and of graphs are those that trace-cmd report -l prints, record by record; they are in what is exported again, too.
 told() { sed -n 's/.*-300  *1\([.a-zA-Z0-9]*\) .*/\1/p; s/^ 1)  \([.a-zA-Z0-9]*\) |.*/\1/p' | tr '\n' ' '; }
 python3 "$here/kernel_dat.py" function.dat function
 python3 "$here/kernel_dat.py" graph.dat graph
@@ -93,7 +93,7 @@ duration=$(field duration)
 ask tiles from=0 to=$((duration + 1)) width=5000 rows="$first"
 expect_equal "where a thread runs its guest" "$(states 65533)" \
 	"1.0 2.0 runs its guest; 3.0 1.0 runs; 4.0 1.0 runs its guest; 5.0 20.0 blocked; 25.0 4.0 waits for a CPU; 29.0 1.0 runs; 30.0 1.0 runs its guest; 31.0 4.0 runs; "
-# What was lost, where.
+# Losses, and where.
 ask tiles from=0 to=$((duration + 1)) width=5000 rows=c0,c1
 python3 -c 'import json
 for row in json.load(open("answer"))["rows"]:

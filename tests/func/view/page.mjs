@@ -408,7 +408,7 @@ check("two recordings on one clock", /[0-9]{3},[0-9]{3} events/.test(await text(
 await page.waitForFunction(() => [...document.querySelectorAll("#list .rows .row")].some(r => / [12]: /.test(r.textContent) || /[12]: \S+-\d/.test(r.textContent)));
 check("the list tells them apart", true);
 
-// What is known better than the clocks: offsets by hand.
+// Offsets by hand, where the user knows better than the clocks.
 const apart = () => page.evaluate(() => window.uftView.graph.info.sources[0].offset - window.uftView.graph.info.sources[1].offset);
 const first = () => page.evaluate(() => Math.min(...window.uftView.graph.rows.filter(r => r.file === 1 && !r.isCpu).map(r => r.first)) - window.uftView.graph.info.sources[1].offset);
 const wasFirst = await first(), wasApart = await apart(), second = 1e9;

@@ -346,7 +346,7 @@ expect_equal "B of a difference" "$(field total_a) and $(field total_b)" "$a and
 ask diff with=1
 check
 grep -q '"state":"failed"' answer || fail "a difference from itself: $(head -c 200 answer)"
-# What is added to the times of one by hand moves it, and all that is told of it. They begin together if they were made at about the same time, else $late apart.
+# An offset by hand moves one recording, and all answers about it. They begin together if they were made at about the same time, else $late apart.
 file=all
 ask plot from=0 to=10000000 width=10 shift=0,-"$late"
 before=$(sum count)

@@ -192,7 +192,7 @@ static void test_interrupted(void)
 	is_whole();
 }
 
-/* What is not whole pages is not given. */
+/* Sizes that are not whole pages are refused. */
 int main(void)
 {
 	base = (uint8_t *)PLAT_PAGE_UP(memory);

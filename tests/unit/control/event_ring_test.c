@@ -107,7 +107,7 @@ static void test_read(void **state)
 	uft_session_destroy(s);
 }
 
-/* Nobody reads: the first stay, the others are counted. */
+/* Without a reader the first stay, the others are counted. */
 static void test_full(void **state)
 {
 	struct uft_session *s;

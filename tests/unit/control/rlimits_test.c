@@ -55,7 +55,7 @@ static void test_unlimited(void **state)
 	assert_int_not_equal(is, 0);
 }
 
-/* What is said of this process under a limit of none, and whether the kernel refuses a fork for it: a bit each. */
+/* A bit each: what rlimits_explain() says of this process when it may have no task; IS_REFUSED: the kernel refuses it a fork. */
 enum { IS_NAMED = 1, HAS_REMEDY = 2, HAS_GROUP = 4, IS_REFUSED = 8 };
 
 static int ask_limited(void)

@@ -226,7 +226,7 @@ static void test_threads(int with_pad)
 	unmake(&f);
 }
 
-/* Those that one store changes are, the others wait. */
+/* Sites that one store changes are armed, the others wait. */
 static void are_at_once(const struct fixture *f, int is_linked)
 {
 	for (unsigned i = 0; i < nfuncs; i++) {
@@ -239,7 +239,7 @@ static void are_at_once(const struct fixture *f, int is_linked)
 	}
 }
 
-/* Nobody rests inside of one instruction: threads are no hindrance, neither way. */
+/* No thread stands inside of one instruction: threads do not hinder arming or disarming. */
 static void test_pun_threads(void)
 {
 	uint64_t taken = kit_counters[UFT_CNT_SITE_TAKEN];
@@ -473,7 +473,7 @@ static void test_function_only(void)
 	unmake(&f);
 }
 
-/* Somebody else writes where a site is linked: left alone, whatever is wanted. */
+/* The program writes where a site is linked: the site is left alone, whatever is wanted. */
 static void test_unexpected_bytes(void)
 {
 	struct fixture f;

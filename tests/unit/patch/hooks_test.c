@@ -193,7 +193,7 @@ static void test_running(void)
 	CHECK(refused && refused <= 16);
 	stop = 1;
 	pthread_join(th, NULL);
-	/* Nobody runs now: the others as well. Then a disarm that cannot put those back. */
+	/* No thread runs now: the other hooks are armed as well. Then a disarm cannot take these out. */
 	CHECK(!patch_hooks(armed, 64));
 	stop = 0;
 	pthread_create(&th, NULL, spin, NULL);

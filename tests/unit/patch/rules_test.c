@@ -61,7 +61,7 @@ static void test_unexpected_bytes(void)
 	CHECK(!memcmp(t.base + KIT_SLOT, t.copy + KIT_SLOT, 2 * KIT_SLOT));
 	CHECK(kit_counters[UFT_CNT_SITE_REFUSED] - refused == 2);
 
-	/* Somebody writes over an armed site: neither idle nor disarm touches it. */
+	/* The program writes over an armed site: neither idle nor disarm touches it. */
 	poke((void *)(p[0].addr + 2), 0x77);
 	p[0].state = UFT_IDLE;
 	CHECK(patch_change(1, p, 1, 0, NULL) == 0 && p[0].status == UFT_ST_BYTES);
@@ -342,7 +342,7 @@ static void test_order(unsigned state)
 
 /*
  * Many known ones at once (bulk.c) become what they become alone, whatever kinds and states are among them.
- * Somebody else's bytes are left, reported and counted. @by_bits: most of the time by bulk_bitmap.c, in turn with
+ * Bytes of the program's own are left, reported and counted. @by_bits: most of the time by bulk_bitmap.c, in turn with
  * lists.
  */
 static void test_switch_many(unsigned st8_ok, int by_bits)

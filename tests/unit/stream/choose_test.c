@@ -157,7 +157,7 @@ static void choices(void **state)
 	uft_live_destroy(l);
 }
 
-/* What was chosen since a clock never was, and what counted before it goes on to. */
+/* A choice that is taken back to a clock never was; the choice before it counts on. */
 static void again(void **state)
 {
 	struct uft_live *l = open_live(1);

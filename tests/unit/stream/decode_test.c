@@ -328,7 +328,7 @@ static void test_select(void **state)
 		     "40 1 101 ENTRY func_2 0\n50 1 101 EXIT func_2 0 10 10\n");
 	check_events(&c, &(struct uft_select){ .from_ns = 20, .to_ns = 40 },
 		     "20 0 100 EXIT func_2 1 10 10\n30 0 100 EXIT func_1 0 30 20\n40 1 101 ENTRY func_2 0\n");
-	/* What is not before the first event may be a time stamp, to half a microsecond. */
+	/* A number that is not before the first event may be a time stamp, to half a microsecond. */
 	check_events(&c, &(struct uft_select){ .from_ns = T0 + 530, .is_from_stamp = 1 },
 		     "30 0 100 EXIT func_1 0 30 20\n40 1 101 ENTRY func_2 0\n50 1 101 EXIT func_2 0 10 10\n");
 	check_events(&c, &(struct uft_select){ .to_ns = T0 - 484, .is_to_stamp = 1 },

@@ -195,7 +195,7 @@ static int has_outer(const struct bench *b, uint32_t tid)
 	return has;
 }
 
-/* Those of tasks that are decoded, that run, or that came last stay; numbers that change are told, and so are names. */
+/* Numbers of tasks that are decoded, that run, or that came last stay; changes of numbers and names are reported. */
 static void outers(void **state)
 {
 	struct bench b;

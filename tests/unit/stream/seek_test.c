@@ -286,7 +286,7 @@ static void test_file(void **state)
 	uft_index_close(ix);
 	assert_int_equal(try_open(path), 0);
 
-	/* What is known of the recording is what a scan finds. */
+	/* The facts of the recording are those that a scan finds. */
 	straight = check_info(path);
 	assert_int_equal(uft_stream_open(path, NULL, &st, NULL), 0);
 	assert_int_equal(uft_index_open(path, st, &ix), 0);

@@ -54,7 +54,7 @@ static void put(struct bench *b, int is_call, uint32_t func, unsigned n)
 	}
 }
 
-/* What is shown is all of one function, and nothing was lost for it. */
+/* All records of the one function are shown, and none of them was lost. */
 static void finish(struct bench *b)
 {
 	struct uft_live_stats stats;
