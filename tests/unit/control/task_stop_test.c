@@ -29,8 +29,6 @@
 #include "control/proc/proc.h"
 #include "control/ptrace/task_stop.h"
 
-#define SLEEP_MS	1500
-
 #define STOP_MS	60000	/* not how long it takes, but when a machine is no excuse any more */
 
 static void nap_ms(long ms)
@@ -41,20 +39,37 @@ static void nap_ms(long ms)
 		;
 }
 
-/* A process that sleeps so that no signal wakes it: for its vfork child, which takes SLEEP_MS. Then it exits with 7. */
+static int go[2];	/* a pipe that the vfork child reads from */
+
+/* A process that sleeps so that no signal wakes it: for its vfork child, until let_go(). Then it exits with 7. */
 static pid_t start_uninterruptible(void)
 {
-	pid_t pid = fork();
+	struct asleep a;
+	pid_t pid;
 
+	assert_int_equal(pipe(go), 0);
+	pid = fork();
 	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (!vfork()) {
-			nap_ms(SLEEP_MS);
-			_exit(0);
+			char c;
+
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			_exit(read(go[0], &c, 1) != 1);
 		}
 		_exit(7);
 	}
-	nap_ms(200);
+	for (int ms = 0; ms < STOP_MS && (task_read_asleep(pid, pid, &a) <= 0 || !task_is_vfork_wait(pid, &a));
+	     ms += 10)
+		nap_ms(10);
 	return pid;
+}
+
+static void let_go(void)
+{
+	assert_int_equal(write(go[1], "x", 1), 1);
+	close(go[0]);
+	close(go[1]);
 }
 
 /* Its end, without looking at stops: those of a task that we forgot would stay. */
@@ -79,6 +94,7 @@ static void test_reaped(void **state)
 	(void)state;
 	assert_int_equal(task_stop(pid, &sig), -EAGAIN);
 	assert_int_equal(tasks_reap_late(), 1);
+	let_go();
 	for (int ms = 0; ms < STOP_MS && tasks_reap_late(); ms += 10)
 		nap_ms(10);
 	assert_int_equal(tasks_reap_late(), 0);
@@ -92,7 +108,8 @@ static void test_tried_again(void **state)
 
 	(void)state;
 	assert_int_equal(ret, -EAGAIN);
-	for (int i = 0; i < 40 && ret == -EAGAIN; i++)
+	let_go();
+	for (int i = 0; i < STOP_MS / TASK_STOP_MS && ret == -EAGAIN; i++)
 		ret = task_stop(pid, &sig);
 	assert_int_equal(ret, 0);
 	assert_int_equal(tasks_reap_late(), 0);
@@ -114,6 +131,7 @@ static void test_status_is_kept(void **state)
 	for (int ms = 0; ms < STOP_MS && tasks_reap_late(); ms += 10)
 		nap_ms(10);
 	assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
+	let_go();
 	assert_int_equal(child_status_take(pid, &status), 1);
 	assert_int_equal(WIFSIGNALED(status) ? WTERMSIG(status) : 0, SIGKILL);
 }
@@ -213,7 +231,7 @@ static void test_deep_stacks(void **state)
 }
 
 /*
- * Whoever forks sleeps for memory or a lock at times; it is no parent that waits for its vfork child, and can
+ * A task that forks sleeps for memory or a lock at times; it is no parent that waits for its vfork child, and can
  * be held.
  */
 static void test_fork_is_no_vfork(void **state)
@@ -433,7 +451,7 @@ static void test_waits_for_cpu(void **state)
 	waitpid(idle, NULL, 0);
 }
 
-/* For how long it was is told. */
+/* resume_all() returns how long the tasks were stopped. */
 static void test_time_is_told(void **state)
 {
 	pid_t pid = start_idle();
