@@ -102,7 +102,7 @@ static void little_gain_stays(void **state)
 	assert_int_equal(choose(fn, 100, 0.000001, 0, &fits), 100);
 }
 
-static void rate(void **state)
+static void rate_is_kept(void **state)
 {
 	struct budget_fn fn[] = { function(0, 20, 100000), function(1, 20, 50000), function(2, 20, 1000) };
 	int fits;
@@ -149,7 +149,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_too_much), cmocka_unit_test(hot_and_small_first),
 		cmocka_unit_test(until_it_fits),
-		cmocka_unit_test(little_gain_stays), cmocka_unit_test(rate), cmocka_unit_test(what_cannot_be_dropped),
+		cmocka_unit_test(little_gain_stays), cmocka_unit_test(rate_is_kept), cmocka_unit_test(what_cannot_be_dropped),
 		cmocka_unit_test(odd_loads),
 	};
 

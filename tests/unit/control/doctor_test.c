@@ -69,7 +69,7 @@ static void expect(const char *subject, enum doctor_level level, const char *tex
 	seen[c - doctor_checks] |= level != DOCTOR_OK;
 }
 
-static void well(void **state)
+static void all_checks_pass(void **state)
 {
 	(void)state;
 	for (int process = 0; process < 2; process++) {
@@ -159,7 +159,7 @@ static void rights(void **state)
 	expect("fuse", DOCTOR_WARN, "modprobe");
 }
 
-static void program(void **state)
+static void program_checks(void **state)
 {
 	(void)state;
 	make_well();
@@ -203,7 +203,7 @@ static void program(void **state)
 	expect("program", DOCTOR_FAIL, "neither");
 }
 
-static void process(void **state)
+static void process_checks(void **state)
 {
 	(void)state;
 	make_process();
@@ -259,8 +259,8 @@ static void every_check_can_complain(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(well), cmocka_unit_test(machine), cmocka_unit_test(rights), cmocka_unit_test(program),
-		cmocka_unit_test(process), cmocka_unit_test(every_check_can_complain),
+		cmocka_unit_test(all_checks_pass), cmocka_unit_test(machine), cmocka_unit_test(rights), cmocka_unit_test(program_checks),
+		cmocka_unit_test(process_checks), cmocka_unit_test(every_check_can_complain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,7 +158,7 @@ static void choices(void **state)
 }
 
 /* A choice that is taken back to a clock never was; the choice before it counts on. */
-static void again(void **state)
+static void choice_taken_back_never_was(void **state)
 {
 	struct uft_live *l = open_live(1);
 	uint64_t before, since;
@@ -188,7 +188,7 @@ static const struct sel_choice *choice_at(const struct uft_live *l, uint64_t clo
  * Of what functions switch only single ones are shown; once nobody does, the rest of what was not looked at is
  * shown by what it was then.
  */
-static void waiting(void **state)
+static void unchosen_functions_wait(void **state)
 {
 	uint64_t one = 1, six = 6, three = 3;
 	const struct uft_event_set gone = { &six, 1 }, shown = { &three, 1 };
@@ -394,8 +394,8 @@ int main(void)
 		cmocka_unit_test(slow_cpu),
 		cmocka_unit_test(full), cmocka_unit_test(ahead),
 		cmocka_unit_test(choices),
-		cmocka_unit_test(again),
-		cmocka_unit_test(waiting),
+		cmocka_unit_test(choice_taken_back_never_was),
+		cmocka_unit_test(unchosen_functions_wait),
 		cmocka_unit_test(same_name),
 		cmocka_unit_test(lock_order),
 		cmocka_unit_test(tap_grows),

@@ -59,7 +59,7 @@ static void counts(void **state)
 }
 
 /* One stands for a number that nobody knows; and it says the same number again. */
-static void lies(void **state)
+static void false_counts_are_bounded(void **state)
 {
 	struct bench b;
 
@@ -79,7 +79,7 @@ static void lies(void **state)
 }
 
 /* The stream of what the buffer holds tells the same. */
-static void told(void **state)
+static void stream_reports_the_same(void **state)
 {
 	struct uft_stream *st;
 	struct uft_event ev;
@@ -100,7 +100,7 @@ static void told(void **state)
 }
 
 /* Another process gets no slice whose memory cannot become a hole: locked memory cannot. */
-static void spent(void **state)
+static void locked_slice_is_not_given(void **state)
 {
 	struct bench b;
 
@@ -117,8 +117,8 @@ static void spent(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(counts), cmocka_unit_test(lies), cmocka_unit_test(told),
-		cmocka_unit_test(spent) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(counts), cmocka_unit_test(false_counts_are_bounded), cmocka_unit_test(stream_reports_the_same),
+		cmocka_unit_test(locked_slice_is_not_given) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

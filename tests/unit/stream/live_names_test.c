@@ -114,7 +114,7 @@ static void bounded(void **state)
 }
 
 /* As many as saved_cmdlines_size says, if that is more; also in a buffer that follows. */
-static void more(void **state)
+static void as_many_as_the_size_says(void **state)
 {
 	const struct uft_live_opts opts = { .cpu_bytes = 4 * SUB };
 	struct uft_live *follower;
@@ -144,7 +144,7 @@ static void note_pid(void *arg, uint32_t pid, uint32_t tid, const char *comm)
 }
 
 /* The tasks that were named last are listed, whatever their numbers, which begin anew at 1 here. */
-static void latest(void **state)
+static void latest_names_are_listed(void **state)
 {
 	static const uint32_t named[] = { 32766, 32767, 3, 1, 2, 32767 }, last[] = { 1, 2, 32767 };
 	uint32_t pids[6] = { 0 }, *at = pids;
@@ -196,7 +196,7 @@ static int has_outer(const struct bench *b, uint32_t tid)
 }
 
 /* Numbers of tasks that are decoded, that run, or that came last stay; changes of numbers and names are reported. */
-static void outers(void **state)
+static void needed_numbers_stay(void **state)
 {
 	struct bench b;
 
@@ -224,8 +224,8 @@ static void outers(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(bounded), cmocka_unit_test(more), cmocka_unit_test(latest),
-		cmocka_unit_test(outers) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(bounded), cmocka_unit_test(as_many_as_the_size_says), cmocka_unit_test(latest_names_are_listed),
+		cmocka_unit_test(needed_numbers_stay) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -160,7 +160,7 @@ static const struct { enum which of; const char *text; int ret; const char *what
 		0, NULL, 0 },
 };
 
-static void words(void **state)
+static void mistakes_as_the_kernel_says(void **state)
 {
 	int bad = 0;
 
@@ -456,7 +456,7 @@ static void quick_texts(void **state)
  * A fact that is not known leads to "accept", however many `!` are around it, and decides nothing that others
  * decide.
  */
-static void unknown(void **state)
+static void unknown_facts_decide_nothing(void **state)
 {
 	static const char *const yes[] = {
 		"comm == \"x\"", "comm != \"x\"", "!(comm == \"x\")", "!(comm != \"x\")", "comm ~ \"x\" && a == 200",
@@ -483,7 +483,7 @@ static void unknown(void **state)
 }
 
 /* Lists of tasks before a filter, and alone; where the task is not known, of all. */
-static void tasks(void **state)
+static void lists_of_tasks(void **state)
 {
 	static const uint32_t own[] = { 1, 42 }, its[] = { 40, 41 }, other[] = { 1, 2 };
 	static const struct { struct uft_event_tasks tasks; int is_wanted; } cases[] = {
@@ -617,10 +617,10 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words),	 cmocka_unit_test(answers), cmocka_unit_test(quick_numbers),
+		cmocka_unit_test(mistakes_as_the_kernel_says),	 cmocka_unit_test(answers), cmocka_unit_test(quick_numbers),
 		cmocka_unit_test(quick_no_field),
-		cmocka_unit_test(quick_several), cmocka_unit_test(quick_texts), cmocka_unit_test(unknown),
-		cmocka_unit_test(tasks),
+		cmocka_unit_test(quick_several), cmocka_unit_test(quick_texts), cmocka_unit_test(unknown_facts_decide_nothing),
+		cmocka_unit_test(lists_of_tasks),
 		cmocka_unit_test(shorter),
 		cmocka_unit_test(sizes), cmocka_unit_test(to_the_end),
 	};

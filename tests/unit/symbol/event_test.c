@@ -47,7 +47,7 @@ static const struct uft_event_type *add(struct uft_event_table *t, const char *n
 	return add_of(t, UFT_OWNER_OURS, "test", name, fields, print);
 }
 
-static void many(void **state)
+static void types_keep_their_numbers(void **state)
 {
 	struct uft_event_table *t = uft_event_table_new();
 	const struct uft_event_type *type;
@@ -185,7 +185,7 @@ struct record {
 	"\tfield:__data_loc char[] text;\toffset:40;\tsize:4;\tsigned:1;\n"	\
 	"\tfield:__data_loc int[] numbers;\toffset:44;\tsize:4;\tsigned:1;\n"
 
-static void texts(void **state)
+static void print_formats_make_texts(void **state)
 {
 	static const struct { const char *print, *text; } cases[] = {
 		{ "\"n=%d u=%u x=%08x comm=%s|%-8s|%.2s\", REC->n, REC->flags, REC->flags, REC->comm, REC->comm, REC->comm",
@@ -290,7 +290,7 @@ static void nested(void **state)
 }
 
 /* More blanks than there is room for are not written one by one: without the bound this takes minutes. */
-static void wide(void **state)
+static void blanks_are_bounded(void **state)
 {
 	struct uft_event_table *t = uft_event_table_new();
 	char print[64 * 32] = "\"", out[256];
@@ -328,7 +328,7 @@ static const struct uft_event_type *add_numbered(struct uft_event_table *t, uint
 }
 
 /* Compiled formats cost what they are long, each and all together; beyond that types are kept without. */
-static void compiled(void **state)
+static void formats_cost_their_length(void **state)
 {
 	struct uft_event_table *t = uft_event_table_new();
 	char *print = malloc(64u << 10), *to;
@@ -402,7 +402,7 @@ static void many_objects_of_one(void **state)
 }
 
 /* Three users declare one name with other fields, one of them also the name that another one's would get. */
-static void owners(void **state)
+static void users_get_types_of_their_own(void **state)
 {
 	struct uft_event_table *t = uft_event_table_new();
 	const char *a = "\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n",
@@ -447,7 +447,7 @@ static void many_owners(void **state)
 }
 
 /* Types leave their systems in any order: the others are all found, as are the systems. */
-static void members(void **state)
+static void types_leave_in_any_order(void **state)
 {
 	struct uft_event_table *t = uft_event_table_new();
 	uint32_t index[40], left = 40, at[2];
@@ -512,7 +512,7 @@ static uint32_t fill(struct uft_event_table *t, uint32_t owner, int has_systems)
 	}
 }
 
-static void shares(void **state)
+static void users_share_the_room(void **state)
 {
 	struct uft_event_table *t = uft_event_table_new();
 	const uint32_t left = 4096 - 2, all = UFT_EVENT_TYPES_MAX - UFT_NBUILTINS - 1;
@@ -530,7 +530,7 @@ static void shares(void **state)
 	uft_event_table_put(t);
 }
 
-static void sets(void **state)
+static void sets_of_events(void **state)
 {
 	struct uft_event_set a = { NULL, 0 }, b = { NULL, 0 };
 
@@ -550,13 +550,14 @@ static void sets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(many),	   cmocka_unit_test(print_type), cmocka_unit_test(objects),
+		cmocka_unit_test(types_keep_their_numbers),	   cmocka_unit_test(print_type), cmocka_unit_test(objects),
 		cmocka_unit_test(replaced),
-		cmocka_unit_test(formats), cmocka_unit_test(texts),   cmocka_unit_test(sets),
-		cmocka_unit_test(nested),  cmocka_unit_test(wide),    cmocka_unit_test(compiled),
-		cmocka_unit_test(many_objects), cmocka_unit_test(many_objects_of_one), cmocka_unit_test(owners),
-		cmocka_unit_test(shares),
-		cmocka_unit_test(many_owners), cmocka_unit_test(members), cmocka_unit_test(removed_and_replaced),
+		cmocka_unit_test(formats), cmocka_unit_test(print_formats_make_texts),   cmocka_unit_test(sets_of_events),
+		cmocka_unit_test(nested),  cmocka_unit_test(blanks_are_bounded),    cmocka_unit_test(formats_cost_their_length),
+		cmocka_unit_test(many_objects), cmocka_unit_test(many_objects_of_one), cmocka_unit_test(users_get_types_of_their_own),
+		cmocka_unit_test(users_share_the_room),
+		cmocka_unit_test(many_owners), cmocka_unit_test(types_leave_in_any_order),
+		cmocka_unit_test(removed_and_replaced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -194,7 +194,7 @@ static void identity(void **state)
 }
 
 /* Indices are dense, and symbols stay where they are while there come more. */
-static void many(void **state)
+static void symbols_stay_in_place(void **state)
 {
 	struct uft_object *obj = uft_object_make("/bin/big", NULL, 0);
 	struct uft_image *img = uft_image_alloc(1, "big");
@@ -294,7 +294,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(funcs),  cmocka_unit_test(ids),  cmocka_unit_test(identity),
-		cmocka_unit_test(copies), cmocka_unit_test(many), cmocka_unit_test(indexed),
+		cmocka_unit_test(copies), cmocka_unit_test(symbols_stay_in_place), cmocka_unit_test(indexed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,7 +143,7 @@ static const char *name_at(struct uft_object *obj, uint64_t addr)
 }
 
 /* An object of a recording: given names replace and add, and others stay. */
-static void extend(void **state)
+static void given_names_add_to_recorded(void **state)
 {
 	struct uft_object *obj = uft_object_make("/opt/liba.so.1", NULL, 0),
 			  *other = uft_object_make("/opt/b", NULL, 0);
@@ -193,7 +193,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines),  cmocka_unit_test(cut_off), cmocka_unit_test(many_and_counts),
-		cmocka_unit_test(extend), cmocka_unit_test(refused),
+		cmocka_unit_test(given_names_add_to_recorded), cmocka_unit_test(refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,7 @@ static uint64_t believed(uint64_t part, struct event_trigger *v)
 	return sum;
 }
 
-static void truth(void **state)
+static void true_counts_are_added(void **state)
 {
 	struct event_trigger v = { 0 };
 	uint64_t element = 0, seen = 0, more, sum = 0;
@@ -60,7 +60,7 @@ static void truth(void **state)
 	assert_int_equal(v.lost, 0);
 }
 
-static void lies(void **state)
+static void false_counts_are_bounded(void **state)
 {
 	struct event_trigger v = { 0 };
 
@@ -69,7 +69,7 @@ static void lies(void **state)
 	assert_int_not_equal(v.lost, 0);
 }
 
-static void falls(void **state)
+static void count_that_falls_adds_nothing(void **state)
 {
 	struct event_trigger v = { 0 };
 	uint64_t element = 5, seen = 9, more;
@@ -82,7 +82,7 @@ static void falls(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(truth), cmocka_unit_test(lies), cmocka_unit_test(falls) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(true_counts_are_added), cmocka_unit_test(false_counts_are_bounded), cmocka_unit_test(count_that_falls_adds_nothing) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static void put(void *arg, const char *p, size_t n)
 
 static const struct uft_hist_sink to = { NULL, put };
 
-static void texts(void **state)
+static void labels_and_values(void **state)
 {
 	const struct uft_event_field name = { .name = "what" };
 	const struct hist_field field = { .flags = F_KEY | F_STRING, .field = &name, .size = 16 };
@@ -50,7 +50,7 @@ static void graph(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(texts), cmocka_unit_test(graph) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(labels_and_values), cmocka_unit_test(graph) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
