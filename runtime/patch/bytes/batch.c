@@ -84,29 +84,31 @@ int batch_look_up(uintptr_t at, unsigned n)
 	return at + n <= g->hi || batch_look_up(g->hi, (unsigned)(at + n - g->hi));
 }
 
-static void *grow(void *old, uint32_t *room, uint32_t n, size_t size)
+/* How many to make room for, where @n are wanted. */
+static uint32_t growth(uint32_t n)
 {
-	uint32_t want = n < 256 ? 256 : n + n / 4;
-	void *m = plat_map(want * size);
-
-	if (!m)
-		return NULL;
-	if (old) {
-		memcpy(m, old, *room * size);
-		plat_unmap(old, *room * size);
-	}
-	*room = want;
-	return m;
+	return n < 256 ? 256 : n + n / 4;
 }
 
+/*
+ * A fork child may be born between any two stores here, and uses what it finds. So memory is unmapped only when the
+ * journal does not name it any more, and its size is noted only when the journal names it.
+ */
 struct patch_item *batch_room(uint32_t n)
 {
-	if (n > journal.nroom) {
-		if (journal.room)
-			plat_unmap(journal.room, journal.nroom * sizeof(*journal.room));
-		journal.nroom = 0;
-		journal.room = grow(NULL, &journal.nroom, n, sizeof(*journal.room));
-	}
+	uint32_t old = journal.nroom, want = growth(n);
+
+	if (n <= old)
+		return journal.room;
+	journal.nroom = 0;	/* GUARD(batch_room_is_forgotten) */
+	plat_order_forks();
+	if (journal.room)
+		plat_unmap(journal.room, old * sizeof(*journal.room));
+	journal.room = plat_map(want * sizeof(*journal.room));
+	if (!journal.room)
+		return NULL;
+	plat_order_forks();
+	journal.nroom = want;
 	return journal.room;
 }
 
@@ -171,15 +173,28 @@ static uintptr_t item_end(const struct patch_item *it)
 	return it->at + (it->proto == PROTO_ST8 || it->proto == PROTO_SWAP ? 8 : it->len);
 }
 
+/* As batch_room(), but what is there is kept. */
+static int window_grow(void)
+{
+	uint32_t room = journal.window_room, want = growth(journal.nwindows + 1);
+	struct batch_window *old = journal.window, *m = plat_map(want * sizeof(*m));
+
+	if (!m)
+		return 0;
+	if (old)
+		memcpy(m, old, room * sizeof(*m));
+	journal.window = m;
+	plat_order_forks();
+	journal.window_room = want;
+	if (old)
+		plat_unmap(old, room * sizeof(*m));
+	return 1;
+}
+
 static struct batch_window *window_new(void)
 {
-	if (journal.nwindows == journal.window_room) {
-		struct batch_window *m = grow(journal.window, &journal.window_room, journal.nwindows + 1, sizeof(*m));
-
-		if (!m)
-			return NULL;
-		journal.window = m;
-	}
+	if (journal.nwindows == journal.window_room && !window_grow())
+		return NULL;
 	return &journal.window[journal.nwindows++];
 }
 
