@@ -39,8 +39,12 @@
  */
 #define BULK_AHEAD	64u
 
-/* Written by the patching task. In private memory, so that a fork child has its own. */
-static struct patch_run run;
+/*
+ * Written by the patching task. In private memory, so that a fork child has its own; in one page, so that the child
+ * sees its stores in their order.
+ */
+static struct patch_run run __attribute__((aligned(64)));
+_Static_assert(sizeof(run) <= 64, "one page");
 
 /* ---- one site ------------------------------------------------------------------------------------ */
 
@@ -280,9 +284,12 @@ static int bulk_is_it(struct patch_object *o, const struct uft_patch *p, uint32_
 
 int run_open(struct patch_run *r)
 {
+	struct patch_object *o = r->o;
 	int ret;
 
+	r->o = NULL;
 	run = *r;
+	uft_store_release(&run.o, o);	/* last: a fork child uses all of it */
 	ret = plat_text_open(&run.w, run.w.lo, run.w.hi, run.w.prot, 0);
 	*r = run;
 	if (!ret && run.w.is_direct)
