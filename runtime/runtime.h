@@ -128,7 +128,13 @@ void trace_events_gone(uint32_t object);	/* the object was unmapped: nothing is 
 /* n struct uft_event_rules in @bytes; returns how many were refused */
 int trace_rules(void *rules, uint32_t n, size_t bytes);
 void trace_events_off(void);		/* of all events: no thread writes any more */
-/* Every site and hook as found; stubs and trampolines stay. Returns how many could not be changed while threads run. */
+/*
+ * Every site as found, every hook as found, or both; stubs and trampolines stay. Return how many could not be changed
+ * while threads run. Return addresses are restored between the two (trace_unhook()), because an unwinder finds no
+ * others once its hooks are gone.
+ */
+uint32_t patch_disarm_sites(void);
+uint32_t patch_disarm_hooks(void);
 uint32_t patch_disarm(void);
 /* how many of the sites that patch_disarm() left can never be changed */
 uint32_t patch_stuck(void);

@@ -4,8 +4,9 @@
  *
  * A detach needs the arena and the number of a slice, and nothing of the session, so the guard can do it as well.
  *
- *	1. LEAVE: the agent stops recording and restores sites and hooks. Sites that cannot change while threads run are
- *	   restored in a second attempt, while all tasks are stopped.
+ *	1. LEAVE: the agent stops recording and restores sites, return addresses and hooks, in this order: an exception
+ *	   finds true addresses or the unwinder's hooks, but for one of a thread that was inside the runtime meanwhile.
+ *	   Sites that cannot change while threads run are restored in a second attempt, while all tasks are stopped.
  *	2. UNHOOK: the agent writes true return addresses into all slots, then the session looks at every task. Both are
  *	   repeated until two looks in a row find no task inside (why two: runtime/trace/shadow/way_out.c).
  *	3. Tasks that still have the runtime's thread pointer get 0 in its place; memory whose pointer cannot be taken

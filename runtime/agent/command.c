@@ -115,7 +115,14 @@ int command_leave(int is_held)
 	wake_waiting();
 	patch_vouch(is_held);
 	trace_events_off();
-	left = patch_disarm();
+	left = patch_disarm_sites();
+	/*
+	 * Before the hooks of unwinders: an exception needs either true return addresses or these hooks. While tasks
+	 * are stopped one of them may have the lock; then an earlier call has unhooked.
+	 */
+	if (!is_held)
+		trace_unhook();	/* GUARD(leave_unhooks_first) */
+	left += patch_disarm_hooks(); /* GUARD(hooks_disarmed) */
 	patch_vouch(0);
 	return (int)left;
 }

@@ -476,7 +476,6 @@ void stuck_note(struct patch_object *o, const struct uft_patch *p, uint32_t n);
 /* ---- hooks (hook.c) ------------------------------------------------------------------------------ */
 
 int hook_frame(uintptr_t pc);		/* enum uft_frame for a pc in a hook's stub, or -1 */
-uint32_t hook_disarm(void);	/* returns how many hooks have to wait until no thread runs */
 void hook_forget(uintptr_t lo, uintptr_t hi);
 /* the number of hooks that could not be restored and lead into this memory */
 uint32_t hook_stuck(uint64_t at, uint64_t bytes);

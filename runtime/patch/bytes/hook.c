@@ -575,7 +575,7 @@ int patch_hooks(struct uft_hook *u, uint32_t n)
 	return ret;
 }
 
-uint32_t hook_disarm(void)
+uint32_t patch_disarm_hooks(void)
 {
 	struct quiet q = { 0, 0, { 0 } };
 	uint32_t left = 0;

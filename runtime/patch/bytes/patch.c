@@ -601,7 +601,7 @@ static uint32_t disarm_object(struct patch_object *o)
 	return left;
 }
 
-uint32_t patch_disarm(void)
+uint32_t patch_disarm_sites(void)
 {
 	struct patch_object *o;
 	uint32_t left = 0;
@@ -609,7 +609,14 @@ uint32_t patch_disarm(void)
 	for (o = object_first(); o; o = o->next)
 		if (!o->is_gone)
 			left += disarm_object(o);
-	return left + tracepoints_disarm() + hook_disarm(); /* GUARD(hooks_disarmed, left + tracepoints_disarm()) */
+	return left + tracepoints_disarm();
+}
+
+uint32_t patch_disarm(void)
+{
+	uint32_t left = patch_disarm_sites();
+
+	return left + patch_disarm_hooks();
 }
 
 void patch_object_gone(uint32_t object)

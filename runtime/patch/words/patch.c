@@ -673,16 +673,27 @@ static uint32_t disarm_object(struct word_object *o)
 	return left;
 }
 
-uint32_t patch_disarm(void)
+uint32_t patch_disarm_sites(void)
 {
 	uint32_t left = 0;
 
 	for (struct word_object *o = objects; o; o = o->next)
 		if (!o->is_gone && o->nstubs)
 			left += disarm_object(o);
-	left += tracepoints_disarm();
+	return left + tracepoints_disarm();
+}
+
+uint32_t patch_disarm_hooks(void)
+{
 	word_unhook();
-	return left;
+	return 0;
+}
+
+uint32_t patch_disarm(void)
+{
+	uint32_t left = patch_disarm_sites();
+
+	return left + patch_disarm_hooks();
 }
 
 /* The library is never unmapped here, so no site has to be restored for that. */
