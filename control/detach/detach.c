@@ -150,7 +150,7 @@ static int restore_code(struct detaching *l)
 			l->stuck = l->left < 0 ? 0 : (int)SHARED_LOAD(&area(l)->n);
 		}
 		resume_all(held);
-		if (l->left > 0 && (proc_is_ending(l->pid) || has_executed(l)))
+		if (l->left > 0 && (proc_is_ending(l->pid) || has_executed(l))) /* GUARD(restore_code_over) */
 			return -ESRCH;
 		if (l->left > 0 && now_ns() > deadline)
 			break;

@@ -14,9 +14,21 @@ static void on_signal(int sig)
 		asked = 1;
 }
 
+/* With CROSSING a jump at its entry would lie in two blocks of 16 bytes: it is removed while all tasks are stopped. */
+#if defined(CROSSING) && defined(__x86_64__)
+__asm__(".text\n\t.p2align 4\n\t.skip 13, 0xcc\n\t.type crossing, @function\n"
+	"crossing:\n\t.cfi_startproc\n\tmovl $200, %eax\n\tret\n\t.cfi_endproc\n\t.size crossing, .-crossing");
+unsigned crossing(void);
+#else
+__attribute__((noinline)) static unsigned crossing(void)
+{
+	return 200;
+}
+#endif
+
 __attribute__((noinline)) void turn(void)
 {
-	usleep(200);
+	usleep(crossing());
 }
 
 int main(int argc, char **argv)
