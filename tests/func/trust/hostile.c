@@ -6,7 +6,7 @@
  *	  hostile repeat N REGION HOW PHASE
  *	repeat: N children in turn, each of which executes this program with the other arguments, under one recorder. Their parent is a
  *		target that does no harm: it calls witness() N times, and says how many of them found the recorder's memory, took longer than
- *		5 s, or changed its secret
+ *		5 s, or left an agent that was there 5 s later, and how many changed its secret
  *	REGION	answers: it answers commands in place of its agent, "early", "late" (takes the agent's back for a moment) or "double"
  *		(another result each time); requests: it asks for anything, in all slots, of itself and of others; bell: it wakes the
  *		recorder all the time; drop: it gives up its rights when HOW says, "run", "fork", "exec" or "thread", and calls
@@ -678,6 +678,35 @@ static double seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+#define BOUND_S	5
+
+/* Does the agent go on that the file "agent" tells of? A number may belong to another process by now. */
+static int has_orphan(void)
+{
+	FILE *f = fopen("agent", "r");
+	char path[64], name[32], state;
+	int pid = 0, goes_on = 0;
+
+	if (f && fscanf(f, "%d", &pid) != 1)
+		pid = 0;
+	if (f)
+		fclose(f);
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = pid ? fopen(path, "r") : NULL;
+	if (f && fscanf(f, "%*d (%31[^)]) %c", name, &state) == 2)
+		goes_on = !strcmp(name, "uft-agent") && !strchr("ZX", state);
+	if (f)
+		fclose(f);
+	return goes_on;
+}
+
+static int ends_late(double begin)
+{
+	while (seconds() - begin <= BOUND_S && has_orphan())
+		usleep(10000);
+	return seconds() - begin > BOUND_S;
+}
+
 static int repeat(int n, char **argv)
 {
 	int nfound = 0, nlate = 0, nchanged = 0, status;
@@ -690,6 +719,8 @@ static int repeat(int n, char **argv)
 		const double begin = seconds();
 		pid_t pid;
 
+		unlink("agent");
+
 		snprintf(text, sizeof(text), "%llu", (unsigned long long)(seed * 1000 + (unsigned)i));
 		setenv("UFT_HOSTILE_SEED", text, 1);
 		pid = fork();
@@ -699,10 +730,10 @@ static int repeat(int n, char **argv)
 		}
 		if (waitpid(pid, &status, 0) != pid)
 			return 2;
-		if (WIFEXITED(status) && (WEXITSTATUS(status) == 4 || WEXITSTATUS(status) == 9))
+		if (WIFEXITED(status) && strchr("\4\5\11", WEXITSTATUS(status)) && WEXITSTATUS(status))
 			return WEXITSTATUS(status);
 		nfound += !WIFEXITED(status) || WEXITSTATUS(status) != 3;
-		nlate += seconds() - begin > 5;
+		nlate += ends_late(begin);
 		nchanged += witness(i) != 0;
 	}
 	printf("found %d late %d changed %d\n", nfound, nlate, nchanged);
@@ -712,14 +743,16 @@ static int repeat(int n, char **argv)
 int main(int argc, char **argv)
 {
 	pthread_t thread;
-	int is_once, answers;
+	int is_once, is_attached, answers;
 
 	if (argc < 3)
 		return 2;
+	is_attached = argc > 3 && !strcmp(argv[3], "attach");
+	if (strcmp(argv[1], "repeat"))
+		alarm(is_attached ? 60 : 10);
+	open("alive", O_WRONLY);
 	if (!strcmp(argv[1], "repeat"))
 		return argc < 6 ? 2 : repeat(atoi(argv[2]), argv + 2);
-	alarm(strcmp(argv[1], "agent") && strcmp(argv[1], "restore") && strcmp(argv[1], "tardy") ? 10 : 60);
-	open("alive", O_WRONLY);
 	how = argv[2];
 	seed = getenv("UFT_HOSTILE_SEED") ? strtoull(getenv("UFT_HOSTILE_SEED"), NULL, 10) : 0;
 	is_once = !strcmp(how, "once");
@@ -732,12 +765,18 @@ int main(int argc, char **argv)
 		prctl(PR_SET_DUMPABLE, 1);
 	}
 	find_areas(argv[1]);
-	while (argc > 3 && !strcmp(argv[3], "attach") && !nareas) {
+	while (is_attached && !nareas) {
 		usleep(20000);
 		find_areas(argv[1]);
 	}
+	if (is_attached && strcmp(argv[1], "agent") && answers < 0)
+		alarm(10);
+	/*
+	 * Not traced, or out of its reach: nothing to spoil. What it executes is not followed if the request
+	 * was spoilt.
+	 */
 	if (!nareas)
-		return 3;		/* not traced, or out of its reach: nothing to spoil */
+		return getenv("UFT_HOSTILE_AGAIN") ? 0 : 3;
 	if (!strcmp(argv[1], "heir"))
 		return bear_heir(0);
 	if (!strcmp(argv[1], "agent") || answers >= 0)
