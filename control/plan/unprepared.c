@@ -53,32 +53,33 @@ static int keep_off_hooks(struct unprepared *p, const struct space_obj *o, uint6
 	return ret;
 }
 
-static int look_up(struct uft_session *s, struct uft_object *obj, const struct space_obj *o, uint64_t bias,
-		   struct unprepared **out)
+static int look_up(struct uft_session *s, struct space_obj *o, const struct uft_mapped *m, struct unprepared **out)
 {
 	struct unprepared *p;
-	int ret;
+	int ret = hooks_find(o, m);	/* the list, which is kept, has to know them all */
 
+	if (ret)
+		return ret;
 	for (p = s->plain; p; p = p->next)
-		if (p->obj == obj) {
+		if (p->obj == m->obj) {
 			*out = p;
 			return 0;
 		}
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
-	ret = entries_list(obj, &p->list);
+	ret = entries_list(m->obj, &p->list);
 	if (ret) {
 		free(p);
 		return ret;
 	}
-	ret = keep_off_hooks(p, o, bias);
+	ret = keep_off_hooks(p, o, m->bias);
 	if (ret) {
 		entries_free(&p->list);
 		free(p);
 		return ret;
 	}
-	p->obj = uft_object_get(obj);
+	p->obj = uft_object_get(m->obj);
 	p->next = s->plain;
 	s->plain = p;
 	*out = p;
@@ -100,10 +101,8 @@ void unprepared_free(struct uft_session *s)
 int unprepared_list(struct uft_session *s, struct space_obj *o, const struct uft_mapped *m, const struct entries **out)
 {
 	struct unprepared *p;
-	int ret = o->has_hooks ? 0 : hooks_find(o, m);
+	int ret = look_up(s, o, m, &p);
 
-	if (!ret)
-		ret = look_up(s, m->obj, o, m->bias, &p);
 	*out = ret ? NULL : &p->list;
 	return ret;
 }
@@ -168,7 +167,7 @@ int unprepared_find(struct uft_session *s, struct space *sp, uint32_t index)
 
 	if (o->plain || !m->ntext_ids || !unprepared_is_asked(s->spec, sp, index))
 		return 0;
-	ret = look_up(s, m->obj, o, m->bias, &p);
+	ret = look_up(s, o, m, &p);
 	if (ret || !p->list.n)
 		return ret;
 	p->list.with_traps |= s->opts.int3;
