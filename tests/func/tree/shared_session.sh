@@ -22,14 +22,14 @@ inside 'mkdir instances/foo; $T 1; for i in . instances/foo; do echo $$ >$i/set_
 expect_equal "function-fork beside function-fork" "$(line out)" "4 2 0 0 1 "
 
 # ---- A traceoff that is due when another begins, which then has its own functions only
-inside 'mkdir instances/foo instances/bar; $T 2000000000 & pid=$!; cd instances; echo 0 | tee foo/tracing_on >bar/tracing_on
+inside 'mkdir instances/foo instances/bar; $T 1; $T 2000000000 & pid=$!; cd instances; echo 0 | tee foo/tracing_on >bar/tracing_on
 	echo inner >bar/set_ftrace_filter; echo inner:traceoff >>bar/set_ftrace_filter; echo function >bar/current_tracer; echo outer >foo/set_ftrace_filter; echo function >foo/current_tracer
 	for i in $(seq '$rounds'); do echo 1 >bar/tracing_on & echo 1 >foo/tracing_on; wait $!; for k in $(seq 300); do grep -q 0 bar/tracing_on && grep -q outer foo/trace && break; sleep 0.1; done
 		grep -c ": inner" foo/trace; echo 0 >foo/tracing_on; echo >foo/trace; done | sort | uniq -c; cat bar/tracing_on; kill $pid'
 expect_equal "a traceoff that is due" "$(grep -v Terminated out | tr -s ' \n' ' ')" " $rounds 0 0 "
 
 # ---- Who is turned on and off beside another has nothing of what that one records
-inside 'mkdir instances/foo; $T 2000000000 & pid=$!; echo 0 >instances/foo/tracing_on; echo 0 >instances/foo/options/overwrite; echo outer >set_ftrace_filter
+inside 'mkdir instances/foo; $T 1; $T 2000000000 & pid=$!; echo 0 >instances/foo/tracing_on; echo 0 >instances/foo/options/overwrite; echo outer >set_ftrace_filter
 	echo function >current_tracer; echo lonely >instances/foo/set_ftrace_filter; echo function >instances/foo/current_tracer; cd instances/foo
 	for i in $(seq '$((rounds / 2))'); do echo 1 >tracing_on; grep -c ": outer" trace; echo 0 >tracing_on; grep -c ": outer" trace; echo >trace; done | sort | uniq -c; kill $pid'
 expect_equal "turned on and off" "$(grep -v Terminated out | tr -s ' \n' ' ')" " $rounds 0 "
