@@ -24,6 +24,7 @@ static int write_names(unsigned long bytes)
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
 	puts(path);
 	fflush(stdout);
+	unlink(path);		/* of a process that had this number before */
 	f = fopen(path, "wx");
 	for (unsigned long n = 0, i = 0; f && n < bytes; i++)
 		n += (unsigned long)fprintf(f, "%lx 10 a_function_that_was_made_just_in_time_%lu\n",
