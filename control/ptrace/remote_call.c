@@ -350,11 +350,9 @@ static void relocate(const struct remote *r, const struct blob *b, unsigned segm
 /* Only segments that differ between processes are copied and relocated; the others are written from the blob. */
 int remote_write_blob(struct remote *r, const struct blob *b, struct uft_boot *boot, uint64_t extra)
 {
-	static uint8_t *image;		/* kept, so that not each exec touches new pages; session's thread only */
+	uint8_t *image = malloc(b->span);
 	int ret = 0;
 
-	if (!image)
-		image = malloc(b->span);
 	if (!image)
 		return -ENOMEM;
 	boot->blob_at = r->base;
@@ -371,6 +369,7 @@ int remote_write_blob(struct remote *r, const struct blob *b, struct uft_boot *b
 		}
 		ret = remote_write(r, r->base + from, source + from, to - from);
 	}
+	free(image);
 	return ret;
 }
 

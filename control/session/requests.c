@@ -502,7 +502,7 @@ static int serve_objects(struct uft_session *s, uint32_t index, const struct uft
  */
 static int serve_filter(struct uft_session *s, const struct uft_request *r, struct target *t)
 {
-	static struct sock_filter code[BPF_MAXINSNS];	/* the session's only thread */
+	struct sock_filter code[BPF_MAXINSNS];
 	pid_t tid = requester(s, r);
 	struct sock_fprog p;
 	char names[400];
