@@ -34,6 +34,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../lib/ptrace_args.h"
+
 enum kind { MEMORY = 1, MMAP, PTRACE, DEATH };
 static enum kind kind;
 static pid_t first;
@@ -238,26 +240,23 @@ void *mmap64(void *p, size_t n, int prot, int flags, int fd, off_t offset)
 long ptrace(enum __ptrace_request request, ...)
 {
 	static long (*next)(int, pid_t, void *, void *);
+	struct ptrace_args a;
 	va_list ap;
-	pid_t pid;
-	void *addr, *data;
 
 	va_start(ap, request);
-	pid = va_arg(ap, pid_t);
-	addr = va_arg(ap, void *);
-	data = va_arg(ap, void *);
+	a = ptrace_args(ap);
 	va_end(ap);
 	if (FAILS(PTRACE)) {
 		errno = ESRCH;
 		return -1;
 	}
 	if (FAILS(DEATH)) {
-		kill(pid, SIGKILL);
+		kill(a.pid, SIGKILL);
 		nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
 	}
 	if (!next)
 		*(void **)&next = dlsym(RTLD_NEXT, "ptrace");
-	return next((int)request, pid, addr, data);
+	return next((int)request, a.pid, a.addr, a.data);
 }
 
 int execv(const char *path, char *const argv[])

@@ -24,6 +24,7 @@
 
 #include "control/ptrace/remote_call.h"
 #include "control/ptrace/task_stop.h"
+#include "tests/lib/ptrace_args.h"
 
 static unsigned stops;
 static int is_blind;		/* no stop is seen */
@@ -43,20 +44,17 @@ long __real_ptrace(enum __ptrace_request request, ...);
 long __wrap_ptrace(enum __ptrace_request request, ...);
 long __wrap_ptrace(enum __ptrace_request request, ...)
 {
+	struct ptrace_args a;
 	va_list ap;
-	pid_t pid;
-	void *addr, *data;
 
 	va_start(ap, request);
-	pid = va_arg(ap, pid_t);
-	addr = va_arg(ap, void *);
-	data = va_arg(ap, void *);
+	a = ptrace_args(ap);
 	va_end(ap);
 	if (request == PTRACE_PEEKSIGINFO && cannot_peek) {
 		errno = ESRCH;
 		return -1;
 	}
-	return __real_ptrace(request, pid, addr, data);
+	return __real_ptrace(request, a.pid, a.addr, a.data);
 }
 
 /* A task that stands at the exit of its execve, all signals blocked, as exec_inject.c leaves it. */

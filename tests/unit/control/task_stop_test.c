@@ -28,6 +28,7 @@
 #include "control/base/base.h"
 #include "control/proc/proc.h"
 #include "control/ptrace/task_stop.h"
+#include "tests/lib/ptrace_args.h"
 
 #define STOP_MS	60000	/* not how long it takes, but when a machine is no excuse any more */
 
@@ -265,33 +266,30 @@ long __real_ptrace(enum __ptrace_request request, ...);
 long __wrap_ptrace(enum __ptrace_request request, ...);
 long __wrap_ptrace(enum __ptrace_request request, ...)
 {
+	struct ptrace_args a;
 	va_list ap;
-	pid_t pid;
-	void *addr, *data;
 
 	va_start(ap, request);
-	pid = va_arg(ap, pid_t);
-	addr = va_arg(ap, void *);
-	data = va_arg(ap, void *);
+	a = ptrace_args(ap);
 	va_end(ap);
-	if (request == PTRACE_INTERRUPT && pid == maker) {
+	if (request == PTRACE_INTERRUPT && a.pid == maker) {
 		maker = 0;
 		__atomic_store_n(&born->make, 1, __ATOMIC_RELEASE);
 		while (!__atomic_load_n(&born->made, __ATOMIC_ACQUIRE))
 			nap_ms(1);
 	}
-	if (request == PTRACE_GETREGS && pid == no_regs.tid && no_regs.times > 0) {
+	if (request == PTRACE_GETREGS && a.pid == no_regs.tid && no_regs.times > 0) {
 		no_regs.times--;
 		errno = ESRCH;
 		return -1;
 	}
-	if ((request == PTRACE_SETREGS && pid == not_set) ||
-	    (request == PTRACE_INTERRUPT && pid == not_interrupted)) {
+	if ((request == PTRACE_SETREGS && a.pid == not_set) ||
+	    (request == PTRACE_INTERRUPT && a.pid == not_interrupted)) {
 		*(request == PTRACE_SETREGS ? &not_set : &not_interrupted) = 0;
 		errno = ESRCH;
 		return -1;
 	}
-	return __real_ptrace(request, pid, addr, data);
+	return __real_ptrace(request, a.pid, a.addr, a.data);
 }
 
 static int beat(void *arg)
